@@ -32,7 +32,9 @@ const result = await build({
   external: ["@electric-sql/pglite", "pg-native"],
   define: { OUTPOST_VERSION: JSON.stringify(version) },
   // Packages written for CommonJS ask for Node's own modules with require.
-  banner: { js: `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);` },
+  banner: {
+    js: `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`,
+  },
   legalComments: "none",
   logLevel: "warning",
   metafile: true,
@@ -55,22 +57,29 @@ const machine = "dist/chunks/lua.wasm";
 await copyFile(at("node_modules/wasmoon/dist/glue.wasm"), at(machine));
 const made = new Set([...Object.keys(result.metafile.outputs), ...Object.keys(lua.metafile.outputs), machine]);
 // Chunks are named by their content: those of earlier builds go, those that running programs may still load stay the same.
-for (const file of await readdir(at("dist/chunks"))) if (!made.has(`dist/chunks/${file}`)) await rm(at("dist/chunks", file));
+for (const file of await readdir(at("dist/chunks")))
+  if (!made.has(`dist/chunks/${file}`)) await rm(at("dist/chunks", file));
 
 const { buildProvider } = await import("./provider/build.mjs");
 await buildProvider({ version });
 await storeTemplate();
 await linkTools();
 const bytes = Object.values(result.metafile.outputs).reduce((sum, o) => sum + o.bytes, 0);
-console.log(`outpost ${version}: ${(bytes / 1048576).toFixed(1)} MB in dist/, ${((Date.now() - started) / 1000).toFixed(1)} s`);
+console.log(
+  `outpost ${version}: ${(bytes / 1048576).toFixed(1)} MB in dist/, ${((Date.now() - started) / 1000).toFixed(1)} s`,
+);
 
 /** An empty store with all migrations, made anew only when they change: the service's first start takes from it a second instead of several. */
 async function storeTemplate() {
   const folder = at("server/control/store");
   const hash = createHash("sha256").update(await readFile(at("package-lock.json")));
-  for (const file of (await readdir(join(folder, "migrations"))).sort()) hash.update(await readFile(join(folder, "migrations", file)));
+  for (const file of (await readdir(join(folder, "migrations"))).sort())
+    hash.update(await readFile(join(folder, "migrations", file)));
   const digest = hash.digest("hex");
-  if ((await readFile(at("dist/store-template.digest"), "utf8").catch(() => "")) === digest && existsSync(at("dist/store-template.tgz")))
+  if (
+    (await readFile(at("dist/store-template.digest"), "utf8").catch(() => "")) === digest &&
+    existsSync(at("dist/store-template.tgz"))
+  )
     return;
   const args = ["--import", "tsx", join(folder, "template.ts"), at("dist/store-template.tgz")];
   await promisify(execFile)(process.execPath, args, { cwd: root });
@@ -82,7 +91,11 @@ async function linkTools() {
   await rm(at("dist/tools"), { recursive: true, force: true });
   await mkdir(at("dist/tools"));
   const cache = process.env.OUTPOST_CACHE ?? join(homedir(), ".cache/outpost");
-  for (const [tool, files] of Object.entries({ helm: ["helm"], kustomize: ["kustomize", "v5"], jsonnet: ["jsonnet"] })) {
+  for (const [tool, files] of Object.entries({
+    helm: ["helm"],
+    kustomize: ["kustomize", "v5"],
+    jsonnet: ["jsonnet"],
+  })) {
     const hash = createHash("sha256");
     for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(at("test/cluster/tools", tool, file)));
     const folder = join(cache, "tools", `${tool}-${hash.digest("hex").slice(0, 12)}`);

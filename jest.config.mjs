@@ -13,6 +13,13 @@ export default {
     ],
   },
   testMatch: ["**/*.test.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "/dist/", "/test/journeys/", "/test/faults/", "/test/abuse/", "/test/scale/"],
+  testPathIgnorePatterns: [
+    "/node_modules/",
+    "/dist/",
+    "/test/journeys/",
+    "/test/faults/",
+    "/test/abuse/",
+    "/test/scale/",
+  ],
   modulePathIgnorePatterns: ["/dist/"],
 };

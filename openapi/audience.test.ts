@@ -7,9 +7,15 @@ const moved = (collection: SealedCollection, before: Spec, now: Spec): string[] 
 const GIT = { agent: "a", url: "https://git.corp/platform/app.git" };
 const TEMPLATE = { agent: "a", url: "https://git.corp/platform/" };
 const CLUSTER = { agent: "a", server: "https://k8s.corp:6443", caData: "pem" };
-const App = (enterpriseBaseUrl?: string) => ({ githubApp: { id: 7, ...(enterpriseBaseUrl ? { enterpriseBaseUrl } : {}) } });
+const App = (enterpriseBaseUrl?: string) => ({
+  githubApp: { id: 7, ...(enterpriseBaseUrl ? { enterpriseBaseUrl } : {}) },
+});
 const Azure = (activeDirectoryEndpoint?: string) => ({
-  azureServicePrincipal: { clientId: "c", tenantId: "t", ...(activeDirectoryEndpoint ? { activeDirectoryEndpoint } : {}) },
+  azureServicePrincipal: {
+    clientId: "c",
+    tenantId: "t",
+    ...(activeDirectoryEndpoint ? { activeDirectoryEndpoint } : {}),
+  },
 });
 
 /** Each field in both directions: which one needs the credentials again? `there` is from the first to the second, `back` the other way. */
@@ -32,8 +38,20 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
     { there: ["url", "url"], back: ["url", "url"] },
   ],
   ["repositories", "path on the same host", GIT, { url: "https://git.corp/other.git" }, { there: [], back: [] }],
-  ["repositories", "spelling", { url: "https://GIT.corp:443/a" }, { url: "https://git.corp/a.git" }, { there: [], back: [] }],
-  ["repositories", "spelling of SSH", { url: "git@git.corp:a/b" }, { url: "ssh://git@GIT.corp:22/a/b" }, { there: [], back: [] }],
+  [
+    "repositories",
+    "spelling",
+    { url: "https://GIT.corp:443/a" },
+    { url: "https://git.corp/a.git" },
+    { there: [], back: [] },
+  ],
+  [
+    "repositories",
+    "spelling of SSH",
+    { url: "git@git.corp:a/b" },
+    { url: "ssh://git@GIT.corp:22/a/b" },
+    { there: [], back: [] },
+  ],
   [
     "repositories",
     "something that is not an address",
@@ -45,8 +63,20 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
   ["repositories", "type left out", GIT, { ...GIT, type: "git" }, { there: [], back: [] }],
   ["repositories", "insecure", GIT, { ...GIT, insecure: true }, { there: ["insecure"], back: [] }],
   ["repositories", "insecure false", GIT, { ...GIT, insecure: false }, { there: [], back: [] }],
-  ["repositories", "insecureOciForceHttp", GIT, { ...GIT, insecureOciForceHttp: true }, { there: ["insecureOciForceHttp"], back: [] }],
-  ["repositories", "forceHttpBasicAuth", GIT, { ...GIT, forceHttpBasicAuth: true }, { there: ["forceHttpBasicAuth"], back: [] }],
+  [
+    "repositories",
+    "insecureOciForceHttp",
+    GIT,
+    { ...GIT, insecureOciForceHttp: true },
+    { there: ["insecureOciForceHttp"], back: [] },
+  ],
+  [
+    "repositories",
+    "forceHttpBasicAuth",
+    GIT,
+    { ...GIT, forceHttpBasicAuth: true },
+    { there: ["forceHttpBasicAuth"], back: [] },
+  ],
   ["repositories", "proxy", GIT, { ...GIT, proxy: "http://p:1" }, { there: ["proxy"], back: [] }],
   [
     "repositories",
@@ -105,16 +135,49 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
     "sign-in of the service principal",
     { ...GIT, ...Azure() },
     { ...GIT, ...Azure("https://evil.example") },
-    { there: ["azureServicePrincipal/activeDirectoryEndpoint"], back: ["azureServicePrincipal/activeDirectoryEndpoint"] },
+    {
+      there: ["azureServicePrincipal/activeDirectoryEndpoint"],
+      back: ["azureServicePrincipal/activeDirectoryEndpoint"],
+    },
   ],
   ["repositories", "user name", GIT, { ...GIT, username: "robot" }, { there: [], back: [] }],
-  ["repositories", "depth, LFS and submodules", GIT, { ...GIT, depth: 1, enableLfs: true, submodules: true }, { there: [], back: [] }],
+  [
+    "repositories",
+    "depth, LFS and submodules",
+    GIT,
+    { ...GIT, depth: 1, enableLfs: true, submodules: true },
+    { there: [], back: [] },
+  ],
 
-  ["repositorycredentials", "a longer prefix", TEMPLATE, { url: "https://git.corp/platform/team/" }, { there: [], back: ["url"] }],
-  ["repositorycredentials", "a prefix beside", TEMPLATE, { url: "https://git.corp/plans/" }, { there: ["url"], back: ["url"] }],
-  ["repositorycredentials", "no slash at the end", TEMPLATE, { url: "https://git.corp/platform" }, { there: ["url"], back: [] }],
+  [
+    "repositorycredentials",
+    "a longer prefix",
+    TEMPLATE,
+    { url: "https://git.corp/platform/team/" },
+    { there: [], back: ["url"] },
+  ],
+  [
+    "repositorycredentials",
+    "a prefix beside",
+    TEMPLATE,
+    { url: "https://git.corp/plans/" },
+    { there: ["url"], back: ["url"] },
+  ],
+  [
+    "repositorycredentials",
+    "no slash at the end",
+    TEMPLATE,
+    { url: "https://git.corp/platform" },
+    { there: ["url"], back: [] },
+  ],
   ["repositorycredentials", "the whole host", TEMPLATE, { url: "https://git.corp/" }, { there: ["url"], back: [] }],
-  ["repositorycredentials", "the whole host without a slash", TEMPLATE, { url: "https://git.corp" }, { there: ["url"], back: [] }],
+  [
+    "repositorycredentials",
+    "the whole host without a slash",
+    TEMPLATE,
+    { url: "https://git.corp" },
+    { there: ["url"], back: [] },
+  ],
   [
     "repositorycredentials",
     "no host",
@@ -122,8 +185,20 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
     { url: "https://" },
     { there: ["url", "url", "url", "url", "url"], back: ["url", "url", "url", "url", "url"] },
   ],
-  ["repositorycredentials", "a way up", TEMPLATE, { url: "https://git.corp/platform/../" }, { there: ["url"], back: [] }],
-  ["repositorycredentials", "a way up, encoded", TEMPLATE, { url: "https://git.corp/platform/%2e%2E/" }, { there: ["url"], back: [] }],
+  [
+    "repositorycredentials",
+    "a way up",
+    TEMPLATE,
+    { url: "https://git.corp/platform/../" },
+    { there: ["url"], back: [] },
+  ],
+  [
+    "repositorycredentials",
+    "a way up, encoded",
+    TEMPLATE,
+    { url: "https://git.corp/platform/%2e%2E/" },
+    { there: ["url"], back: [] },
+  ],
   [
     "repositorycredentials",
     "a way up by SSH",
@@ -138,20 +213,62 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
     { url: "https://git.corp/a" },
     { there: [], back: [] },
   ],
-  ["repositorycredentials", "host", TEMPLATE, { url: "https://git.corp.evil.example/platform/" }, { there: ["url"], back: ["url"] }],
+  [
+    "repositorycredentials",
+    "host",
+    TEMPLATE,
+    { url: "https://git.corp.evil.example/platform/" },
+    { there: ["url"], back: ["url"] },
+  ],
 
-  ["clusters", "host", CLUSTER, { ...CLUSTER, server: "https://evil.example:6443" }, { there: ["server"], back: ["server"] }],
+  [
+    "clusters",
+    "host",
+    CLUSTER,
+    { ...CLUSTER, server: "https://evil.example:6443" },
+    { there: ["server"], back: ["server"] },
+  ],
   ["clusters", "port", CLUSTER, { ...CLUSTER, server: "https://k8s.corp" }, { there: ["server"], back: ["server"] }],
   ["clusters", "path", CLUSTER, { ...CLUSTER, server: "https://k8s.corp:6443/k8s/" }, { there: [], back: [] }],
   ["clusters", "spelling", CLUSTER, { ...CLUSTER, server: "https://K8S.corp:6443/" }, { there: [], back: [] }],
-  ["clusters", "insecure", CLUSTER, { ...CLUSTER, caData: undefined, insecure: true }, { there: ["insecure", "caData"], back: [] }],
+  [
+    "clusters",
+    "insecure",
+    CLUSTER,
+    { ...CLUSTER, caData: undefined, insecure: true },
+    { there: ["insecure", "caData"], back: [] },
+  ],
   ["clusters", "authority", CLUSTER, { ...CLUSTER, caData: "other" }, { there: ["caData"], back: ["caData"] }],
-  ["clusters", "the public authorities", CLUSTER, { ...CLUSTER, caData: undefined }, { there: ["caData"], back: ["caData"] }],
+  [
+    "clusters",
+    "the public authorities",
+    CLUSTER,
+    { ...CLUSTER, caData: undefined },
+    { there: ["caData"], back: ["caData"] },
+  ],
   ["clusters", "line ends of the authority", CLUSTER, { ...CLUSTER, caData: "pem\r\n" }, { there: [], back: [] }],
-  ["clusters", "name of the certificate", CLUSTER, { ...CLUSTER, serverName: "evil.example" }, { there: ["serverName"], back: [] }],
+  [
+    "clusters",
+    "name of the certificate",
+    CLUSTER,
+    { ...CLUSTER, serverName: "evil.example" },
+    { there: ["serverName"], back: [] },
+  ],
   ["clusters", "proxy", CLUSTER, { ...CLUSTER, proxyUrl: "http://p:1" }, { there: ["proxyUrl"], back: [] }],
-  ["clusters", "a program that signs in", CLUSTER, { ...CLUSTER, exec: { command: "aws" } }, { there: ["exec"], back: ["exec"] }],
-  ["clusters", "namespaces", CLUSTER, { ...CLUSTER, namespaces: ["a"], clusterResources: false }, { there: [], back: [] }],
+  [
+    "clusters",
+    "a program that signs in",
+    CLUSTER,
+    { ...CLUSTER, exec: { command: "aws" } },
+    { there: ["exec"], back: ["exec"] },
+  ],
+  [
+    "clusters",
+    "namespaces",
+    CLUSTER,
+    { ...CLUSTER, namespaces: ["a"], clusterResources: false },
+    { there: [], back: [] },
+  ],
 ];
 describe("credentials are needed again", () => {
   test.each(TABLE)("%s: %s", (collection, _, first, second, want) => {
@@ -161,7 +278,9 @@ describe("credentials are needed again", () => {
 
 test("a part that this version does not know counts when it differs", () => {
   const now = audienceOf("clusters", CLUSTER);
-  expect(beyond("clusters", { ...now, later: "x" }, now).map(({ message }) => message)).toEqual(["`later` changed from x to none"]);
+  expect(beyond("clusters", { ...now, later: "x" }, now).map(({ message }) => message)).toEqual([
+    "`later` changed from x to none",
+  ]);
   expect(beyond("clusters", now, { ...now, constructor: "x" }).length).toBe(1);
 });
 

@@ -44,7 +44,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   prefix: { rule: "mayGrow", field: "url", label: "the path" },
   type: { rule: "same", field: "type", label: "`type`" },
   githubApp: { rule: "mayGo", field: "githubApp/enterpriseBaseUrl", label: "the sign-in of the GitHub App" },
-  azure: { rule: "mayGo", field: "azureServicePrincipal/activeDirectoryEndpoint", label: "the sign-in of the service principal" },
+  azure: {
+    rule: "mayGo",
+    field: "azureServicePrincipal/activeDirectoryEndpoint",
+    label: "the sign-in of the service principal",
+  },
   proxy: { rule: "mayGo", field: "proxy", label: "the proxy" },
   noProxy: { rule: "mayGain", field: "noProxy", label: "`noProxy`" },
   insecure: { rule: "mayGo", field: "insecure", label: "`insecure`" },
@@ -72,7 +76,9 @@ function ofRepository(collection: SealedCollection, spec: Json): Record<string, 
     prefix: collection === "repositorycredentials" ? path : undefined,
     type: text(spec.type) ?? "git",
     githubApp: githubApp && signInOf(text(githubApp.enterpriseBaseUrl) ?? "https://api.github.com"),
-    azure: azureServicePrincipal && signInOf(text(azureServicePrincipal.activeDirectoryEndpoint) ?? "https://login.microsoftonline.com"),
+    azure:
+      azureServicePrincipal &&
+      signInOf(text(azureServicePrincipal.activeDirectoryEndpoint) ?? "https://login.microsoftonline.com"),
     proxy: text(spec.proxy),
     noProxy: text(spec.proxy) && text(spec.noProxy),
     insecure: flag(spec.insecure),
@@ -120,7 +126,8 @@ export function beyond(collection: SealedCollection, sealed: Audience, now: Audi
 }
 
 /** The names come from outside: `constructor` is one of them only where it was given. */
-const partOf = (audience: Audience, name: string): string | undefined => (Object.hasOwn(audience, name) ? audience[name] : undefined);
+const partOf = (audience: Audience, name: string): string | undefined =>
+  Object.hasOwn(audience, name) ? audience[name] : undefined;
 
 function allowed(rule: Rule, from: string | undefined, to: string | undefined, now: Audience): boolean {
   switch (rule) {
@@ -135,7 +142,12 @@ function allowed(rule: Rule, from: string | undefined, to: string | undefined, n
   }
 }
 
-function differenceOf(collection: SealedCollection, part: Part, from: string | undefined, to: string | undefined): Difference {
+function differenceOf(
+  collection: SealedCollection,
+  part: Part,
+  from: string | undefined,
+  to: string | undefined,
+): Difference {
   const field = (collection === "clusters" && CLUSTER_FIELDS[part.field]) || part.field;
   if (part.hidden) return { field, message: `${part.label} changed` };
   if (to === "true") return { field, message: `${part.label} was turned on` };
@@ -171,7 +183,9 @@ function prefixOf(path: string): string {
 
 function signInOf(url: string): string {
   const parsed = parse(url);
-  return parsed?.hostname ? `${parsed.protocol}//${parsed.host.toLowerCase()}${parsed.pathname.replace(/\/+$/, "")}` : url;
+  return parsed?.hostname
+    ? `${parsed.protocol}//${parsed.host.toLowerCase()}${parsed.pathname.replace(/\/+$/, "")}`
+    : url;
 }
 
 function parse(url: string): URL | undefined {
@@ -183,8 +197,11 @@ function parse(url: string): URL | undefined {
 }
 
 const digestOf = (value: string | undefined): string | undefined =>
-  value === undefined ? undefined : createHash("sha256").update(value.replaceAll("\r\n", "\n").trim()).digest("base64url");
-const itemsOf = (value: string | undefined): string[] => (value ?? "").split(",").flatMap((item) => item.trim().toLowerCase() || []);
+  value === undefined
+    ? undefined
+    : createHash("sha256").update(value.replaceAll("\r\n", "\n").trim()).digest("base64url");
+const itemsOf = (value: string | undefined): string[] =>
+  (value ?? "").split(",").flatMap((item) => item.trim().toLowerCase() || []);
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 const flag = (value: unknown): string | undefined => (value === true ? "true" : undefined);
 const defined = (parts: Record<string, string | undefined>): Audience =>

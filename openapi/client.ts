@@ -17,7 +17,11 @@ export interface ClientOptions {
 export function createOutpostClient(options: ClientOptions): OutpostClient {
   const headers: Record<string, string> = { "user-agent": options.userAgent ?? "outpost" };
   if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
-  return createFetch<paths>({ baseUrl: options.endpoint.replace(/\/$/, ""), headers, ...(options.fetch ? { fetch: options.fetch } : {}) });
+  return createFetch<paths>({
+    baseUrl: options.endpoint.replace(/\/$/, ""),
+    headers,
+    ...(options.fetch ? { fetch: options.fetch } : {}),
+  });
 }
 
 /** Items of a list as whole objects: what it has without `view=summary`. */

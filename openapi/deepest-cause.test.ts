@@ -1,6 +1,13 @@
 import { deepestCause } from "./deepest-cause.ts";
 
-const node = (kind: string, uid: string, parent: string | undefined, health: string, message?: string, status?: string) =>
+const node = (
+  kind: string,
+  uid: string,
+  parent: string | undefined,
+  health: string,
+  message?: string,
+  status?: string,
+) =>
   ({
     kind,
     version: "v1",
@@ -36,16 +43,36 @@ test.each([
     [expect.stringContaining("ImagePull"), true],
   ],
   ["a Pod that starts", [deployment, replicas, starting], [], ["Pod web-s: containers are starting", false]],
-  ["a quota, which only an event tells", [deployment, replicas], [quota], [expect.stringContaining("exceeded quota: q"), true]],
+  [
+    "a quota, which only an event tells",
+    [deployment, replicas],
+    [quota],
+    [expect.stringContaining("exceeded quota: q"), true],
+  ],
   [
     "a Pod that does not fit on a node, which may come",
     [deployment, replicas],
     [warning("FailedScheduling", "0/1 nodes are available", "Pod")],
     ["Pod web: FailedScheduling: 0/1 nodes are available", false],
   ],
-  ["no event beside a Pod that says it itself", [deployment, replicas, pulling], [quota], [expect.stringContaining("ImagePull"), true]],
-  ["a Deployment that stands alone", [deployment], [], ["Deployment web-d: 0 of 1 updated replicas are available", false]],
-  ["owners in a circle", [node("A", "a", "b", "Degraded", "x"), node("B", "b", "a", "Healthy")], [], ["A web-a: x", false]],
+  [
+    "no event beside a Pod that says it itself",
+    [deployment, replicas, pulling],
+    [quota],
+    [expect.stringContaining("ImagePull"), true],
+  ],
+  [
+    "a Deployment that stands alone",
+    [deployment],
+    [],
+    ["Deployment web-d: 0 of 1 updated replicas are available", false],
+  ],
+  [
+    "owners in a circle",
+    [node("A", "a", "b", "Degraded", "x"), node("B", "b", "a", "Healthy")],
+    [],
+    ["A web-a: x", false],
+  ],
 ])("the deepest cause of %s", (_, nodes, events, want) => {
   const got = deepestCause(nodes, events);
   expect(got && [got.text, got.lasting]).toEqual(want);

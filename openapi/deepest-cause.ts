@@ -25,7 +25,8 @@ const LASTING_STATES = new Set([
   "InvalidImageName",
 ]);
 /** `FailedCreate` of a ReplicaSet or Job: a quota, a policy or an account refuses its Pods. */
-const REFUSED = /exceeded quota|is forbidden|violates PodSecurity|admission webhook .* denied|serviceaccount .* not found/i;
+const REFUSED =
+  /exceeded quota|is forbidden|violates PodSecurity|admission webhook .* denied|serviceaccount .* not found/i;
 
 /**
  * The deepest object that is not healthy and says why; else the newest warning that Kubernetes tells of one of the objects.
@@ -35,10 +36,13 @@ export function deepestCause(nodes: readonly Node[], events: readonly Event[]): 
   const ill = nodes
     .map((node) => ({ node, depth: depthOf(node, nodes), state: stateOf(node) }))
     .filter(
-      ({ node, state }) => (node.health === "Degraded" || node.health === "Progressing") && (node.message || LASTING_STATES.has(state)),
+      ({ node, state }) =>
+        (node.health === "Degraded" || node.health === "Progressing") && (node.message || LASTING_STATES.has(state)),
     )
     .sort((a, b) => rank(b.node) - rank(a.node) || b.depth - a.depth)[0];
-  const warning = events.find(({ type, reason }) => type === "Warning" && reason !== "BackOff" && reason !== "Unhealthy");
+  const warning = events.find(
+    ({ type, reason }) => type === "Warning" && reason !== "BackOff" && reason !== "Unhealthy",
+  );
   // A Deployment only counts its replicas; why there are too few, a warning says better.
   if (ill && (ill.depth > 0 || !warning)) return ofNode(ill.node, ill.state);
   return warning && ofEvent(warning);
@@ -55,14 +59,29 @@ function depthOf(node: Node, nodes: readonly Node[], seen: ReadonlySet<Node> = n
 function ofNode({ group, kind, namespace, name, message }: Node, state: string): Cause {
   const lasting = LASTING_STATES.has(state);
   const said = [lasting ? state : "", message].filter(Boolean).join(": ");
-  return { text: `${kind} ${name}: ${said}`, lasting, of: place({ group, kind, namespace, name }), crashes: state === "CrashLoopBackOff" };
+  return {
+    text: `${kind} ${name}: ${said}`,
+    lasting,
+    of: place({ group, kind, namespace, name }),
+    crashes: state === "CrashLoopBackOff",
+  };
 }
 
 function ofEvent({ group, kind, namespace, name, reason, message }: Event): Cause {
   const lasting = reason === "FailedCreate" && REFUSED.test(message);
-  return { text: `${kind} ${name}: ${reason}: ${message}`, lasting, of: place({ group, kind, namespace, name }), crashes: false };
+  return {
+    text: `${kind} ${name}: ${reason}: ${message}`,
+    lasting,
+    of: place({ group, kind, namespace, name }),
+    crashes: false,
+  };
 }
 
-function place({ group, kind, namespace, name }: { [part in "group" | "namespace"]: string | undefined } & { kind: string; name: string }) {
+function place({
+  group,
+  kind,
+  namespace,
+  name,
+}: { [part in "group" | "namespace"]: string | undefined } & { kind: string; name: string }) {
   return { ...(group ? { group } : {}), kind, ...(namespace ? { namespace } : {}), name };
 }

@@ -42,7 +42,10 @@ test("a new key counts once its very fingerprint is accepted", () => {
 
 test("an agent that the user has created again may have a new key, and no other agent may", () => {
   const at = { endpoint: "https://outpost.example.com", account: "acme", agent: "again" };
-  const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => key.toString("base64url")) as [string, string];
+  const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => key.toString("base64url")) as [
+    string,
+    string,
+  ];
   for (const agent of ["again", "other"]) expect(refusedKey(env(), { ...at, agent, publicKey: first })).toBeUndefined();
   forgetAgent(env(), at);
   expect(refusedKey(env(), { ...at, publicKey: second })).toBeUndefined();
@@ -50,7 +53,13 @@ test("an agent that the user has created again may have a new key, and no other 
 });
 
 test("agents of other services, accounts and scopes have keys of their own", () => {
-  const others = [{ endpoint: "https://p.test" }, { account: "acme" }, { org: "o" }, { org: "o", project: "p" }, { agent: "dev" }];
+  const others = [
+    { endpoint: "https://p.test" },
+    { account: "acme" },
+    { org: "o" },
+    { org: "o", project: "p" },
+    { agent: "dev" },
+  ];
   expect(others.map((more, i) => refusedKey(env(), prod(i, more)))).toEqual(others.map(() => undefined));
   expect(refusedKey(env(), prod(0, { endpoint: "https://p.test/" }))).toBeUndefined();
   expect(Object.keys(JSON.parse(readFileSync(path, "utf8")))).toHaveLength(others.length);

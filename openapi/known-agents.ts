@@ -20,7 +20,8 @@ export const accountOfKey = (key: string): string => /^opk_([a-z0-9-]+)_/.exec(k
 /** OUTPOST_KNOWN_AGENTS, else beside the settings of the command line. */
 function pathOf(env: Env): { path: string; named: boolean } {
   if (env.OUTPOST_KNOWN_AGENTS) return { path: env.OUTPOST_KNOWN_AGENTS, named: true };
-  const settings = env.OUTPOST_CONFIG || join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "outpost", "config.json");
+  const settings =
+    env.OUTPOST_CONFIG || join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "outpost", "config.json");
   return { path: join(dirname(settings), "known-agents.json"), named: false };
 }
 
@@ -75,7 +76,9 @@ function read(path: string): Record<string, string> | string {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? {} : `the known keys of agents cannot be read: ${(error as Error).message}`;
+    return (error as NodeJS.ErrnoException).code === "ENOENT"
+      ? {}
+      : `the known keys of agents cannot be read: ${(error as Error).message}`;
   }
   try {
     const value: unknown = JSON.parse(text);

@@ -32,7 +32,11 @@ export async function seal(
 }
 
 /** Opens an envelope with the private key (X25519, raw, base64url). Throws when the key, the object, the audience or a byte differs. */
-export async function open(privateKey: string, context: SealContext, envelope: SealedEnvelope): Promise<Record<string, unknown>> {
+export async function open(
+  privateKey: string,
+  context: SealContext,
+  envelope: SealedEnvelope,
+): Promise<Record<string, unknown>> {
   const recipientKey = await suite.kem.deserializePrivateKey(decode(privateKey));
   const recipient = await suite.createRecipientContext({ recipientKey, enc: decode(envelope.enc), info });
   const bound = bytes(boundTo(context, envelope.id ?? "", envelope.audience ?? {}));

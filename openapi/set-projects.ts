@@ -11,22 +11,30 @@ export interface NamedProject {
  * Every place where a set names the project of its applications: its template, each generator's own template, at any depth, and its
  * patch. The service and the agent both ask, so that neither overlooks a place that the other one knows.
  */
-export function projectsOfSet(spec: { template?: unknown; templatePatch?: unknown; generators?: unknown }): NamedProject[] {
+export function projectsOfSet(spec: {
+  template?: unknown;
+  templatePatch?: unknown;
+  generators?: unknown;
+}): NamedProject[] {
   const generators = Array.isArray(spec.generators) ? spec.generators : [];
   const base = projectIn(spec.template);
   const own = generators.flatMap((entry, i) => templatesOf(entry, `/spec/generators/${i}`, 0));
   // The set's template counts for each generator that brings no project of its own.
   const covered =
-    generators.length > 0 && generators.every((entry) => settingsOf(entry).some(([, one]) => isNamed(projectIn(one.template))));
+    generators.length > 0 &&
+    generators.every((entry) => settingsOf(entry).some(([, one]) => isNamed(projectIn(one.template))));
   return [
     ...(covered && !isNamed(base) ? [] : [{ pointer: "/spec/template/spec/project", project: base }]),
     ...own,
-    ...(isNamed(projectIn(spec.templatePatch)) ? [{ pointer: "/spec/templatePatch", project: projectIn(spec.templatePatch) }] : []),
+    ...(isNamed(projectIn(spec.templatePatch))
+      ? [{ pointer: "/spec/templatePatch", project: projectIn(spec.templatePatch) }]
+      : []),
   ];
 }
 
 /** A project that parameters decide: it is known only when the set makes its applications. */
-export const isTemplated = (project: unknown): project is string => typeof project === "string" && project.includes("{{");
+export const isTemplated = (project: unknown): project is string =>
+  typeof project === "string" && project.includes("{{");
 
 function templatesOf(entry: unknown, at: string, depth: number): NamedProject[] {
   // No generator is nested deeper; a longer chain is refused elsewhere.
@@ -44,6 +52,8 @@ function templatesOf(entry: unknown, at: string, depth: number): NamedProject[] 
 const settingsOf = (entry: unknown): [string, Json][] =>
   isObject(entry) ? Object.entries(entry).filter((pair): pair is [string, Json] => isObject(pair[1])) : [];
 
-const projectIn = (template: unknown): unknown => (isObject(template) && isObject(template.spec) ? template.spec.project : undefined);
+const projectIn = (template: unknown): unknown =>
+  isObject(template) && isObject(template.spec) ? template.spec.project : undefined;
 const isNamed = (project: unknown): boolean => project !== undefined && project !== null && project !== "";
-const isObject = (value: unknown): value is Json => value !== null && typeof value === "object" && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === "object" && !Array.isArray(value);

@@ -3,4 +3,5 @@ const WITH_FORMS = ["applications", "applicationsets", "appprojects", "clusters"
 
 export type WithForms = (typeof WITH_FORMS)[number];
 
-export const hasForms = (collection: string): collection is WithForms => (WITH_FORMS as readonly string[]).includes(collection);
+export const hasForms = (collection: string): collection is WithForms =>
+  (WITH_FORMS as readonly string[]).includes(collection);

@@ -54,7 +54,11 @@ const apart = {
 };
 
 /** Writes the package into \`out\` and a filesystem mirror with it into \`mirror\`. Gives the sizes in bytes. */
-export async function buildProvider({ version, out = join(dist, "terraform-provider-outpost"), mirror = join(dist, "mirror") }) {
+export async function buildProvider({
+  version,
+  out = join(dist, "terraform-provider-outpost"),
+  mirror = join(dist, "mirror"),
+}) {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const common = {
@@ -71,7 +75,9 @@ export async function buildProvider({ version, out = join(dist, "terraform-provi
   };
   const built = await Promise.all([
     build({ ...common, entryPoints: ["provider/main.ts"], outfile: join(out, "provider.cjs"), plugins: [apart] }),
-    ...Object.entries(APART).map(([file, script]) => build({ ...common, entryPoints: [file], outfile: join(out, script) })),
+    ...Object.entries(APART).map(([file, script]) =>
+      build({ ...common, entryPoints: [file], outfile: join(out, script) }),
+    ),
   ]);
   const program = join(out, `terraform-provider-outpost_v${version}`);
   await writeFile(program, launcher);

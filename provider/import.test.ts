@@ -21,7 +21,11 @@ const MORE: Readonly<Record<string, object>> = {
   Application: {
     appProject: "shop",
     syncPolicy: { automated: {}, retry: {}, syncOptions: [] },
-    source: { repoUrl: "https://git.example.com/a.git", path: "x", helm: { valuesObject: { n: [1e21, 0.1, 0], e: {}, f: false } } },
+    source: {
+      repoUrl: "https://git.example.com/a.git",
+      path: "x",
+      helm: { valuesObject: { n: [1e21, 0.1, 0], e: {}, f: false } },
+    },
     info: [],
   },
   AppProject: { orphanedResources: {}, namespaceResourceWhitelist: [], sourceRepos: [] },
@@ -32,7 +36,11 @@ const MORE: Readonly<Record<string, object>> = {
 };
 test("every resource: generated configuration plans empty, and a refresh that finds nothing new says so", async () => {
   await putNeighbours(service);
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }),
+    {},
+    "outpost",
+  );
   try {
     const imports: string[] = [];
     for (const { name, type, collection, scopes } of await loadNouns()) {

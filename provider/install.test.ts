@@ -11,7 +11,11 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 async function world(use: (h: Harness) => Promise<void>): Promise<void> {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }),
+    {},
+    "outpost",
+  );
   try {
     await use(h);
   } finally {
@@ -72,7 +76,9 @@ test("what a format has no place for is shown at the attribute, and a delegate t
   world(async (h) => {
     const data = (more: string) => `data "outpost_delegate_install" "d" {\n delegate = "none"\n${more}\n}`;
     h.config(data(' format = "docker"\n permissions = "cluster-admin"'));
-    expect(await h.fails("plan")).toMatch(/on main.tf line 4.*: permissions = "cluster-admin"|permissions[\s\S]*Kubernetes cluster/);
+    expect(await h.fails("plan")).toMatch(
+      /on main.tf line 4.*: permissions = "cluster-admin"|permissions[\s\S]*Kubernetes cluster/,
+    );
     h.config(data(""));
     expect(await h.fails("plan")).toContain("outpost_delegate.NAME.uid");
     h.config(data(' format = "rpm"'));

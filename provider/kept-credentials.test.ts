@@ -13,7 +13,11 @@ jest.setTimeout(120_000);
 
 async function world<T>(use: (h: Harness, service: FakeService) => Promise<T>): Promise<T> {
   const service = await createService();
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h, service);
   } finally {
@@ -27,7 +31,10 @@ test("a change that would send kept credentials elsewhere is refused in the plan
     const { publicKey, privateKey } = await generateSealKeys();
     service.intercept = (request) => {
       if (request.method === "GET" && request.url === "/v1/agents/prod")
-        Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey }, connected: true });
+        Object.assign(service.store.get("agents/-/-/prod")!.status, {
+          sealKey: { id: "k1", publicKey },
+          connected: true,
+        });
       return false;
     };
     const agent = 'resource "outpost_agent" "a" { id = "prod" }\n';
@@ -55,7 +62,9 @@ test("a change that would send kept credentials elsewhere is refused in the plan
     // Fewer receivers need nothing.
     expect((await h.plan(cluster(""))).map((c) => c.change.actions)).toEqual([["update"]]);
     await h.apply(cluster('server_name = "other.example.com"', "2"));
-    const sealed = service.bodies.flatMap((b) => (b as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials ?? []);
+    const sealed = service.bodies.flatMap(
+      (b) => (b as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials ?? [],
+    );
     expect(sealed.length).toBe(2);
     const context = { account: "main", collection: "clusters" as const, id: "away" };
     expect(await open(privateKey, context, sealed[1]!)).toEqual({ bearerToken: "canary" });
@@ -72,7 +81,10 @@ test("credentials are sealed to no other key of an agent than before, until its 
       let offered = first.publicKey;
       service.intercept = (request) => {
         if (request.method === "GET" && request.url === "/v1/agents/prod")
-          Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey: offered }, connected: true });
+          Object.assign(service.store.get("agents/-/-/prod")!.status, {
+            sealKey: { id: "k1", publicKey: offered },
+            connected: true,
+          });
         return false;
       };
       const cluster = (version: string) => `resource "outpost_agent" "a" { id = "prod" }
@@ -90,7 +102,8 @@ resource "outpost_cluster" "c" {
       const text = await h.fails("apply", "-auto-approve");
       expect(text).toContain("The credentials are not sealed: the service offers another key for agent prod");
       expect(text.replaceAll(" ", "")).toContain(`OUTPOST_ACCEPT_AGENT_KEY=${fingerprintOf(second.publicKey)}`);
-      const sealed = () => service.bodies.filter((b) => (b as { spec: { sealedCredentials?: unknown } }).spec.sealedCredentials).length;
+      const sealed = () =>
+        service.bodies.filter((b) => (b as { spec: { sealedCredentials?: unknown } }).spec.sealedCredentials).length;
       expect(sealed()).toBe(1);
       process.env.OUTPOST_ACCEPT_AGENT_KEY = fingerprintOf(second.publicKey);
       await h.apply(cluster("2"));

@@ -17,7 +17,11 @@ afterAll(() => service?.stop());
 
 async function world<T>(use: (h: Harness, gate: Gate) => Promise<T>, env: Record<string, string> = {}): Promise<T> {
   const gate = await openGate(service.endpoint);
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: gate.endpoint, OUTPOST_API_KEY: service.key, ...env }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: gate.endpoint, OUTPOST_API_KEY: service.key, ...env }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h, gate);
   } finally {
@@ -35,7 +39,9 @@ resource "outpost_agent" "a" {
 }
 `;
 const uids = async () =>
-  Promise.all([0, 1, 2].map(async (i) => (await service.ask("GET", `/v1/agents/left-${i}`)).body.uid as string | undefined));
+  Promise.all(
+    [0, 1, 2].map(async (i) => (await service.ask("GET", `/v1/agents/left-${i}`)).body.uid as string | undefined),
+  );
 
 /** Kills Terraform when the service has made the objects and before anybody hears of them. */
 async function killed(h: Harness, gate: Gate, made: string): Promise<void> {
@@ -55,7 +61,9 @@ test("what a killed apply left is named with its import block, and OUTPOST_RECOV
     await killed(h, gate, "/agents/left-");
     const said = await h.fails("apply", "-auto-approve");
     for (const i of [0, 1, 2]) {
-      expect(said).toContain(`The agent left-${i} exists already and is exactly what this configuration asks for. It was created at 20`);
+      expect(said).toContain(
+        `The agent left-${i} exists already and is exactly what this configuration asks for. It was created at 20`,
+      );
       expect(said).toContain(`import { to = outpost_agent.NAME id = "left-${i}" }`);
     }
     expect(said).toContain("`OUTPOST_RECOVER=true terraform apply`");

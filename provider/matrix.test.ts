@@ -41,7 +41,9 @@ function startOf({ spec, instead = {} }: Base, one: Case): Base["spec"] {
 /** Of each field the given number of cases, those that a conversion loses most easily first. */
 function chosen(cases: readonly Case[], most: number): Case[] {
   const byField = grouped(cases);
-  return byField.flatMap((some) => [...some].sort((a, b) => Number(isHard(b.value)) - Number(isHard(a.value))).slice(0, most));
+  return byField.flatMap((some) =>
+    [...some].sort((a, b) => Number(isHard(b.value)) - Number(isHard(a.value))).slice(0, most),
+  );
 }
 
 function grouped(cases: readonly Case[]): Case[][] {
@@ -50,7 +52,8 @@ function grouped(cases: readonly Case[]): Case[][] {
   return [...out.values()];
 }
 
-const legalOf = ({ samples = {} }: Base): Legal => new Legal(schemas, (path) => samples[path] ?? samples[`*.${path.split(".").pop()}`]);
+const legalOf = ({ samples = {} }: Base): Legal =>
+  new Legal(schemas, (path) => samples[path] ?? samples[`*.${path.split(".").pop()}`]);
 
 async function judged(matrix: Matrix, base: object, wanted: object): Promise<Verdict> {
   try {
@@ -61,7 +64,11 @@ async function judged(matrix: Matrix, base: object, wanted: object): Promise<Ver
 }
 
 /** Does something with each element, on every object of the noun at once, so that test and service each have a processor. */
-async function shared<T>(list: readonly T[], matrices: readonly Matrix[], work: (one: T, matrix: Matrix) => Promise<void>): Promise<void> {
+async function shared<T>(
+  list: readonly T[],
+  matrices: readonly Matrix[],
+  work: (one: T, matrix: Matrix) => Promise<void>,
+): Promise<void> {
   const rest = list.values();
   await Promise.all(
     matrices.map(async (matrix) => {
@@ -101,7 +108,8 @@ async function singles(noun: Noun, base: Base, matrices: readonly Matrix[]): Pro
 async function pairs(noun: Noun, base: Base, matrices: readonly Matrix[], found: readonly Found[]): Promise<string[]> {
   const random = seeded(Number(process.env.RANDOM_SEED ?? 20_26));
   const legal = legalOf(base);
-  const alone = (one: Case) => startOf(base, one) === base.spec && !base.along?.[`${dotted(one.path)}=${String(one.value)}`];
+  const alone = (one: Case) =>
+    startOf(base, one) === base.spec && !base.along?.[`${dotted(one.path)}=${String(one.value)}`];
   const held = found.filter(({ one, verdict }) => verdict.kind === "held" && alone(one)).map(({ one }) => one);
   const lies: string[] = [];
   const any = () => held[Math.floor(random() * held.length)]!;
@@ -111,7 +119,8 @@ async function pairs(noun: Noun, base: Base, matrices: readonly Matrix[], found:
     if (x.startsWith(y) || y.startsWith(x)) return;
     const name = `${noun.name}Spec`;
     const verdict = await judged(matrix, base.spec, legal.put(name, legal.put(name, base.spec as never, a), b));
-    if (verdict.kind === "lie") lies.push(`${x} = ${JSON.stringify(a.value)} with ${y} = ${JSON.stringify(b.value)}: ${verdict.what}`);
+    if (verdict.kind === "lie")
+      lies.push(`${x} = ${JSON.stringify(a.value)} with ${y} = ${JSON.stringify(b.value)}: ${verdict.what}`);
   });
   return lies;
 }
@@ -121,7 +130,9 @@ function unreached(found: readonly Found[], fixed: Readonly<Record<string, strin
   const held = found.filter(({ verdict }) => verdict.kind === "held").map(({ one }) => dotted(one.path));
   const fields = new Set(found.map(({ one }) => dotted(one.path)));
   const isFixed = (field: string) => Object.keys(fixed).some((name) => field === name || field.startsWith(`${name}.`));
-  return [...fields].filter((field) => !isFixed(field) && !held.some((one) => one === field || one.startsWith(`${field}.`)));
+  return [...fields].filter(
+    (field) => !isFixed(field) && !held.some((one) => one === field || one.startsWith(`${field}.`)),
+  );
 }
 
 const names = Object.keys(BASES);
@@ -131,7 +142,9 @@ test("the matrix has every resource of the contract", async () => {
 });
 
 test("every attribute of every resource is in the matrix, is only shown, or is named with the reason why not", async () => {
-  const nouns = new Map((await loadNouns()).map((noun) => [noun.type, { name: `${noun.name}Spec`, base: BASES[noun.name]! }]));
+  const nouns = new Map(
+    (await loadNouns()).map((noun) => [noun.type, { name: `${noun.name}Spec`, base: BASES[noun.name]! }]),
+  );
   nouns.set("outpost_task", { name: "TaskRequest", base: TASK });
   const used = new Set<string>();
   const missing: string[] = [];
@@ -171,25 +184,32 @@ test("Task: every value of every attribute is what the service runs, and the nex
   } finally {
     matrix.close();
   }
-  const lies = found.flatMap(({ one, verdict }) => (verdict.kind === "lie" ? [`${dotted(one.path)}: ${verdict.what}`] : []));
+  const lies = found.flatMap(({ one, verdict }) =>
+    verdict.kind === "lie" ? [`${dotted(one.path)}: ${verdict.what}`] : [],
+  );
   expect(lies).toEqual([]);
   expect(unreached(found)).toEqual([]);
 });
 
-test.each(names)("%s: every value of every attribute, set behind Terraform's back, is shown, restored and imported", async (name) => {
-  const base = BASES[name]!;
-  const noun = (await loadNouns()).find((one) => one.name === (base.noun ?? name))!;
-  const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
-  const ids = base.many ? ["matrix", "matrix-2", "matrix-3"] : ["matrix"];
-  const matrices = await Promise.all(ids.map((id) => Matrix.open(service, noun, provider, schemas, { org: base.org, id })));
-  try {
-    const found = await singles(noun, base, matrices);
-    const lies = found.flatMap(({ one, verdict }) =>
-      verdict.kind === "lie" ? [`${dotted(one.path)} = ${JSON.stringify(one.value)}: ${verdict.what}`] : [],
+test.each(names)(
+  "%s: every value of every attribute, set behind Terraform's back, is shown, restored and imported",
+  async (name) => {
+    const base = BASES[name]!;
+    const noun = (await loadNouns()).find((one) => one.name === (base.noun ?? name))!;
+    const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
+    const ids = base.many ? ["matrix", "matrix-2", "matrix-3"] : ["matrix"];
+    const matrices = await Promise.all(
+      ids.map((id) => Matrix.open(service, noun, provider, schemas, { org: base.org, id })),
     );
-    expect([...lies, ...(await pairs(noun, base, matrices, found))]).toEqual([]);
-    expect(unreached(found, base.fixed)).toEqual([]);
-  } finally {
-    for (const matrix of matrices) matrix.close();
-  }
-});
+    try {
+      const found = await singles(noun, base, matrices);
+      const lies = found.flatMap(({ one, verdict }) =>
+        verdict.kind === "lie" ? [`${dotted(one.path)} = ${JSON.stringify(one.value)}: ${verdict.what}`] : [],
+      );
+      expect([...lies, ...(await pairs(noun, base, matrices, found))]).toEqual([]);
+      expect(unreached(found, base.fixed)).toEqual([]);
+    } finally {
+      for (const matrix of matrices) matrix.close();
+    }
+  },
+);

@@ -15,7 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-const block = (id: string) => `import {\n  to = outpost_agent.a\n  id = "${id}"\n}\nresource "outpost_agent" "a" { id = "production" }\n`;
+const block = (id: string) =>
+  `import {\n  to = outpost_agent.a\n  id = "${id}"\n}\nresource "outpost_agent" "a" { id = "production" }\n`;
 
 test.each([
   [
@@ -58,12 +59,19 @@ test.each([
     block("a/b/c/d"),
     'The import id of outpost_agent is `[org/[project/]]id`, for example `team/shop/example`, got "a/b/c/d".',
   ],
-])("%s of something that is not there says where it was looked for and what was probably meant", async (_, hcl, want) => {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
-  try {
-    h.config(hcl);
-    expect(await h.fails("plan")).toContain(want);
-  } finally {
-    await h.close();
-  }
-});
+])(
+  "%s of something that is not there says where it was looked for and what was probably meant",
+  async (_, hcl, want) => {
+    const h = await createHarness(
+      createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }),
+      {},
+      "outpost",
+    );
+    try {
+      h.config(hcl);
+      expect(await h.fails("plan")).toContain(want);
+    } finally {
+      await h.close();
+    }
+  },
+);

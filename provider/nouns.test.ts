@@ -8,7 +8,11 @@ jest.setTimeout(120_000);
 
 async function world<T>(use: (h: Harness, service: FakeService) => Promise<T>): Promise<T> {
   const service = await createService();
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h, service);
   } finally {
@@ -79,7 +83,11 @@ test("projects, certificates, keys and webhooks: create, empty plan, update, dri
       "webhooks/-/-/github",
     ]);
     // What Terraform keeps for itself, and what is spelled in its own way, has the contract's name on the wire.
-    expect(service.store.get("webhooks/-/-/github")!.spec).toEqual({ provider: "github", enabled: true, secretVersion: 1 });
+    expect(service.store.get("webhooks/-/-/github")!.spec).toEqual({
+      provider: "github",
+      enabled: true,
+      secretVersion: 1,
+    });
     expect(service.store.get("appprojects/-/-/shop")!.spec.signatureKeys).toEqual([{ keyID: "4AEE18F83AFDEB23" }]);
     await h.apply(all('description = "new"'));
     expect(await h.plan()).toEqual([]);
@@ -90,14 +98,21 @@ test("projects, certificates, keys and webhooks: create, empty plan, update, dri
       ["outpost_webhook.w", "update"],
     ]);
     await h.apply();
-    const addresses = ["app_project.p shop", "repository_certificate.ssh host", "gnupg_key.k release", "webhook.w github"];
+    const addresses = [
+      "app_project.p shop",
+      "repository_certificate.ssh host",
+      "gnupg_key.k release",
+      "webhook.w github",
+    ];
     for (const [name, id] of addresses.map((text) => text.split(" "))) {
       await h.must("state", "rm", `outpost_${name}`);
       await h.must("import", `outpost_${name}`, id!);
     }
     expect(await h.plan()).toEqual([]);
     expect(
-      (await h.plan(all('description = "new"').replace("[git.example.com]:2222", "other.example.com"))).map((c) => c.change.actions),
+      (await h.plan(all('description = "new"').replace("[git.example.com]:2222", "other.example.com"))).map(
+        (c) => c.change.actions,
+      ),
     ).toEqual([["update"]]);
     await h.must("destroy", "-auto-approve");
     expect(service.store.size).toBe(0);
@@ -127,7 +142,10 @@ test("an application set's generators are JSON by what they say, and its life is
       spec: { project: "default", syncPolicy: { automated: {} } },
     });
     expect(await h.plan()).toEqual([]);
-    const spaced = set().replace(/generators = .*/, 'generators = ["{ \\"list\\": { \\"elements\\" : [ {\\"name\\":\\"a\\"} ] } }"]');
+    const spaced = set().replace(
+      /generators = .*/,
+      'generators = ["{ \\"list\\": { \\"elements\\" : [ {\\"name\\":\\"a\\"} ] } }"]',
+    );
     expect(await h.plan(spaced)).toEqual([]);
     stored().spec.generators = [{ list: { elements: [{ name: "drift" }] } }];
     expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
@@ -137,14 +155,20 @@ test("an application set's generators are JSON by what they say, and its life is
     expect(await h.plan()).toEqual([]);
     expect(await h.state("outpost_application_set.s")).not.toHaveProperty("status");
     await h.apply(`${set()}\ndata "outpost_application_set" "s" { id = outpost_application_set.s.id }\n`);
-    expect(await h.state("data.outpost_application_set.s")).toMatchObject({ status: { applications: [{ name: "a", sync: "Synced" }] } });
+    expect(await h.state("data.outpost_application_set.s")).toMatchObject({
+      status: { applications: [{ name: "a", sync: "Synced" }] },
+    });
     await h.must("destroy", "-auto-approve");
   }));
 
 test("an application set is waited for, application by application, and what is final ends the wait at its attribute", () =>
   world(async (h, service) => {
     const status = (more: object) => (stored: { generation: number; status: Record<string, unknown> }) =>
-      Object.assign(stored.status, { observedGeneration: stored.generation, delivery: { state: "Delivered" }, ...more });
+      Object.assign(stored.status, {
+        observedGeneration: stored.generation,
+        delivery: { state: "Delivered" },
+        ...more,
+      });
     const condition = (type: string, reason: string, message = "words") => ({
       type,
       status: "True",
@@ -166,7 +190,9 @@ test("an application set is waited for, application by application, and what is 
     const { stdout } = await h.must("apply", "-auto-approve", "-no-color");
     expect(stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toContain("waiting for application b: 0 of 2 available");
     // Created and not ready: the next apply waits again, and says it as an error.
-    expect(await h.fails("apply", "-auto-approve")).toContain("The last reason was: waiting for application b: 0 of 2 available");
+    expect(await h.fails("apply", "-auto-approve")).toContain(
+      "The last reason was: waiting for application b: 0 of 2 available",
+    );
     // Without automated sync in the template nobody makes it Synced.
     const manual = '{ metadata = { name = "{{ .name }}" }, spec = { project = "default" } }';
     await h.apply(agent + set("", undefined, manual));
@@ -194,7 +220,10 @@ resource "outpost_repository_credential" "c" {
 `;
     service.intercept = (request) => {
       if (request.method === "GET" && request.url === "/v1/agents/prod")
-        Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey }, connected: true });
+        Object.assign(service.store.get("agents/-/-/prod")!.status, {
+          sealKey: { id: "k1", publicKey },
+          connected: true,
+        });
       return false;
     };
     await h.apply(hcl("1"));
@@ -232,7 +261,9 @@ provider "outpost" {
     expect(service.requests).toContain("GET /v1/webhooks/github/secret");
     expect((await h.run("state", "pull")).stdout).not.toContain("canary-secret");
     h.config('ephemeral "outpost_webhook_secret" "s" { webhook = "none" }');
-    expect(await h.fails("plan")).toContain("With `uid = outpost_webhook.NAME.uid` Terraform waits until it is created");
+    expect(await h.fails("plan")).toContain(
+      "With `uid = outpost_webhook.NAME.uid` Terraform waits until it is created",
+    );
     h.config(
       'resource "outpost_webhook" "w" {\n id = "github"\n type = "github"\n}\nephemeral "outpost_webhook_secret" "s" {\n webhook = "github"\n uid = "other"\n}',
     );
@@ -273,7 +304,9 @@ test.each<[string, string, string, string]>([
   ],
   [
     "a service principal without its secret",
-    repository(`${HTTPS}\n azure_service_principal = { client_id = "c", tenant_id = "t" }\n credentials = { password = "p" }`),
+    repository(
+      `${HTTPS}\n azure_service_principal = { client_id = "c", tenant_id = "t" }\n credentials = { password = "p" }`,
+    ),
     "`azure_service_principal` needs",
     "azure_service_principal",
   ],
@@ -307,7 +340,12 @@ test.each<[string, string, string, string]>([
     "takes `ssh_private_key` and not `password`",
     "credentials",
   ],
-  ["half a client certificate", repository(`${HTTPS}\n credentials = { tls_client_cert_data = "${PEM}" }`), "go together", "credentials"],
+  [
+    "half a client certificate",
+    repository(`${HTTPS}\n credentials = { tls_client_cert_data = "${PEM}" }`),
+    "go together",
+    "credentials",
+  ],
   [
     "LFS in a Helm repository",
     repository(`${HTTPS}\n type = "helm"\n enable_lfs = true`, "outpost_repository"),
@@ -316,7 +354,12 @@ test.each<[string, string, string, string]>([
   ],
   ["a certificate that is none", certificate("https", SSH), "A certificate is required", "data"],
   ["a line of known_hosts", certificate("ssh", `git.example.com ${SSH}`), "Line 1 is not a key", "data"],
-  ["a port for HTTPS", certificate("https", PEM, "[git.example.com]:8443"), "For `https` give the host's name alone", "host"],
+  [
+    "a port for HTTPS",
+    certificate("https", PEM, "[git.example.com]:8443"),
+    "For `https` give the host's name alone",
+    "host",
+  ],
   [
     "a private GnuPG key",
     repository(`public_key = "${ARMOUR.replaceAll("PUBLIC", "PRIVATE")}"`, "outpost_gnupg_key"),
@@ -325,7 +368,12 @@ test.each<[string, string, string, string]>([
   ],
   ["an unknown generator", set("", "{ gti = {} }"), "generators[0]: There is no generator `gti`", "generators"],
   ["two generators in one", set("", "{ git = {}, list = {} }"), "2 are named", "generators"],
-  ["a matrix of one", set("", "{ matrix = { generators = [{ list = {} }] } }"), "`matrix` has two generators, here are 1", "generators"],
+  [
+    "a matrix of one",
+    set("", "{ matrix = { generators = [{ list = {} }] } }"),
+    "`matrix` has two generators, here are 1",
+    "generators",
+  ],
   [
     "a fault within a matrix",
     set("", "{ matrix = { generators = [{ list = {} }, { foo = {} }] } }"),
@@ -339,7 +387,12 @@ test.each<[string, string, string, string]>([
     "no meaning with `go_template = false`",
     "template_patch",
   ],
-  ["steps without a roll-out", set("strategy = { rolling_sync = { steps = [] } }"), 'needs `type = "RollingSync"`', "strategy"],
+  [
+    "steps without a roll-out",
+    set("strategy = { rolling_sync = { steps = [] } }"),
+    'needs `type = "RollingSync"`',
+    "strategy",
+  ],
   [
     "four fields of cron",
     project('sync_windows = [{ kind = "deny", schedule = "0 16 * fri", duration = "1h", applications = ["*"] }]'),
@@ -354,7 +407,9 @@ test.each<[string, string, string, string]>([
   ],
   [
     "a zone that is none",
-    project('sync_windows = [{ kind = "deny", schedule = "0 5 * * *", duration = "1h", applications = ["*"], time_zone = "Mars" }]'),
+    project(
+      'sync_windows = [{ kind = "deny", schedule = "0 5 * * *", duration = "1h", applications = ["*"], time_zone = "Mars" }]',
+    ),
     'no time zone "Mars"',
     "sync_windows",
   ],
@@ -364,10 +419,18 @@ test.each<[string, string, string, string]>([
     "destinations[0]: Give `server` or `name`",
     "destinations",
   ],
-  ["two projects", app('app_project = "a"\n argo_project = "b"'), "Give `app_project` for a project of this service", "argo_project"],
+  [
+    "two projects",
+    app('app_project = "a"\n argo_project = "b"'),
+    "Give `app_project` for a project of this service",
+    "argo_project",
+  ],
   [
     "a parameter with two values",
-    app("").replace('"https://a.b/c"', '"https://a.b/c", plugin = { parameters = [{ name = "x", string = "1", array = [] }] }'),
+    app("").replace(
+      '"https://a.b/c"',
+      '"https://a.b/c", plugin = { parameters = [{ name = "x", string = "1", array = [] }] }',
+    ),
     "exactly one of `string`, `array` and `map`",
     "source",
   ],

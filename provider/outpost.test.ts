@@ -14,7 +14,11 @@ jest.setTimeout(120_000);
 
 async function world<T>(use: (h: Harness, service: FakeService) => Promise<T>): Promise<T> {
   const service = await createService();
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h, service);
   } finally {
@@ -47,7 +51,10 @@ const files: Record<string, string> = {
   "authority.pem": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
 };
 
-const pipelines = Object.entries(FAIL_AT_ONCE).map(([type, hcl]) => [`${type} in a pipeline`, `${examples[type]}\n${hcl}`]);
+const pipelines = Object.entries(FAIL_AT_ONCE).map(([type, hcl]) => [
+  `${type} in a pipeline`,
+  `${examples[type]}\n${hcl}`,
+]);
 test.each([...Object.entries(examples), ...pipelines])("the example of %s is valid", (_name, hcl) =>
   world(async (h) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(h.folder, name), text);
@@ -149,7 +156,9 @@ test("an existing object is refused with the way out, and taken over with adopt"
     expect(await h.fails("apply", "-auto-approve")).toContain(
       'import it: import { to = outpost_agent.NAME id = "prod" } Or take it over with `adopt = true`',
     );
-    await h.apply('resource "outpost_agent" "a" { id = "prod" }\nresource "outpost_agent" "b" {\n id = "prod"\n adopt = true\n}');
+    await h.apply(
+      'resource "outpost_agent" "a" { id = "prod" }\nresource "outpost_agent" "b" {\n id = "prod"\n adopt = true\n}',
+    );
     expect(service.store.size).toBe(1);
   }));
 
@@ -170,12 +179,16 @@ resource "outpost_repository" "r" {
     let asked = 0;
     service.intercept = (request) => {
       if (request.method === "GET" && request.url === "/v1/agents/prod" && ++asked === 3)
-        Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey }, connected: true });
+        Object.assign(service.store.get("agents/-/-/prod")!.status, {
+          sealKey: { id: "k1", publicKey },
+          connected: true,
+        });
       return false;
     };
     await h.apply(hcl("1"));
     expect(asked).toBeGreaterThanOrEqual(3);
-    const sent = () => (service.bodies.at(-1) as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials;
+    const sent = () =>
+      (service.bodies.at(-1) as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials;
     const context = { account: "main", collection: "repositories" as const, id: "apps" };
     expect(await open(privateKey, context, sent()!)).toEqual({ password: "canary-1" });
     expect(JSON.stringify(service.bodies)).not.toContain("canary");
@@ -202,14 +215,23 @@ provider "outpost" {
 `;
     await h.apply(hcl);
     const asked = service.requests.filter((r) => r.includes("tokens")).map((r) => r.split("?")[0]);
-    expect(asked).toEqual(["POST /v1/agents/prod/tokens", "GET /v1/agents/prod/tokens", "DELETE /v1/agents/prod/tokens/t1"]);
+    expect(asked).toEqual([
+      "POST /v1/agents/prod/tokens",
+      "GET /v1/agents/prod/tokens",
+      "DELETE /v1/agents/prod/tokens/t1",
+    ]);
     expect((await h.run("state", "pull")).stdout).not.toContain("canary-token");
     h.config('ephemeral "outpost_agent_token" "t" { agent = "none" }');
     expect(await h.fails("plan")).toContain("With `uid = outpost_agent.NAME.uid` Terraform waits until it is created");
   }));
 
 test.each([
-  ["source", app("", 'repo_url = "ftp://x"'), "source.repo_url: The text must be the address of a repository", "source"],
+  [
+    "source",
+    app("", 'repo_url = "ftp://x"'),
+    "source.repo_url: The text must be the address of a repository",
+    "source",
+  ],
   ["id", app().replace('"guestbook"', '"Guestbook"'), "The text must be a name of small letters", "id"],
   [
     "both sources",
@@ -251,7 +273,11 @@ test("a problem of the service is shown at the attribute that its pointer names"
       if (request.method !== "PUT") return false;
       problem(response, 422, "reference_not_found", "See errors.", {
         errors: [
-          { code: "reference_not_found", detail: "There is no repository r1 in this scope.", pointer: "/spec/sources/1/repository" },
+          {
+            code: "reference_not_found",
+            detail: "There is no repository r1 in this scope.",
+            pointer: "/spec/sources/1/repository",
+          },
         ],
       });
       return true;
@@ -275,7 +301,14 @@ test("waiting says what it waits for, fails at once on what is final, and names 
       });
     service.onPut = status({
       resources: [
-        { group: "apps", version: "v1", kind: "Deployment", name: "guestbook", health: "Progressing", message: "0 of 2 available" },
+        {
+          group: "apps",
+          version: "v1",
+          kind: "Deployment",
+          name: "guestbook",
+          health: "Progressing",
+          message: "0 of 2 available",
+        },
       ],
     });
     const short = app('timeouts = { create = "5s", update = "5s" }');
@@ -288,7 +321,9 @@ test("waiting says what it waits for, fails at once on what is final, and names 
     const uid = (await h.state("outpost_application.a"))?.uid;
     for (let i = 0; i < 2; i++) {
       expect((await h.plan(short)).map((c) => c.change.actions)).toEqual([["update"]]);
-      expect(await h.fails("apply", "-auto-approve")).toMatch(/out of time .*The last reason was: waiting for apps\/Deployment guestbook/);
+      expect(await h.fails("apply", "-auto-approve")).toMatch(
+        /out of time .*The last reason was: waiting for apps\/Deployment guestbook/,
+      );
     }
     const [stored] = [...service.store.values()].filter((one) => one.id === "guestbook");
     Object.assign(stored!.status, { sync: { status: "Synced" }, health: { status: "Healthy" }, resources: [] });
@@ -376,7 +411,9 @@ test("without endpoint or key the way to give them is said", async () => {
   try {
     h.config('resource "outpost_agent" "a" { id = "prod" }');
     const said = await h.fails("apply", "-auto-approve");
-    expect(said).toContain("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
+    expect(said).toContain(
+      "No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.",
+    );
     expect(said).toContain("The provider's configuration");
   } finally {
     await h.close();

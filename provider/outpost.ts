@@ -16,13 +16,15 @@ const schema: Schema = {
     endpoint: {
       type: "string",
       presence: "optional",
-      description: "The address of the service. Else OUTPOST_ENDPOINT, else the sign-in of the command line (`outpost login`).",
+      description:
+        "The address of the service. Else OUTPOST_ENDPOINT, else the sign-in of the command line (`outpost login`).",
     },
     api_key: {
       type: "string",
       presence: "optional",
       sensitive: true,
-      description: "The API key. Else OUTPOST_API_KEY, else the sign-in of the command line, for its own endpoint only.",
+      description:
+        "The API key. Else OUTPOST_API_KEY, else the sign-in of the command line, for its own endpoint only.",
     },
     account: {
       type: "string",
@@ -89,7 +91,8 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
     if (account !== undefined) {
       const me = await client.account({ deadline: Date.now() + 60_000, signal });
       if (!me.ok) throw new Error(me.problem.detail);
-      if (me.body.account !== account) throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
+      if (me.body.account !== account)
+        throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
     }
     return client;
   },

@@ -42,8 +42,11 @@ const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise
       OUTPOST_ENDPOINT: service.endpoint,
       OUTPOST_API_KEY: "key",
     };
-    execFile(file, args, { cwd: folder, env: { ...process.env, ...own, ...env }, timeout: 240_000 }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+    execFile(
+      file,
+      args,
+      { cwd: folder, env: { ...process.env, ...own, ...env }, timeout: 240_000 },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     );
   });
 const terraform = (...args: string[]) => run("terraform", [...args, "-no-color"]);
@@ -144,7 +147,9 @@ test("it ends by itself when nobody is left to answer, and its socket's folder i
   // An interrupt of the terminal reaches the whole group and must not end it.
   child.kill("SIGINT");
   const stream = session.request({ ":method": "POST", ":path": "/tfplugin6.Provider/Nothing" });
-  const status = await new Promise((resolve) => stream.on("response", (headers) => resolve(headers["grpc-status"])).resume());
+  const status = await new Promise((resolve) =>
+    stream.on("response", (headers) => resolve(headers["grpc-status"])).resume(),
+  );
   expect(status).toBe("12");
   expect(existsSync(path!)).toBe(false);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
@@ -163,7 +168,9 @@ test("it ends when the Terraform that started it is killed before it has connect
     child.stdout.once("data", () => console.log(child.pid));
     setInterval(() => {}, 1000);`;
   const terraform = spawn(process.execPath, ["-e", starter], { env, stdio: ["ignore", "pipe", "ignore"] });
-  const pid = Number(await new Promise<string>((resolve) => terraform.stdout.once("data", (data) => resolve(String(data)))));
+  const pid = Number(
+    await new Promise<string>((resolve) => terraform.stdout.once("data", (data) => resolve(String(data)))),
+  );
   // A zombie that nobody has waited for yet has ended too.
   const runs = () => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   expect(runs()).toBe(true);

@@ -24,7 +24,11 @@ async function through<T>(use: (h: Harness, gate: Gate) => Promise<T>): Promise<
 }
 
 async function world<T>(use: (h: Harness) => Promise<T>, endpoint = service.endpoint): Promise<T> {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: endpoint, OUTPOST_API_KEY: service.key }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h);
   } finally {
@@ -59,7 +63,8 @@ resource "outpost_application" "x" {
 ${more}
 `;
 
-const get = async (path: string) => (await service.ask("GET", `/v1/${path}`)).body as { uid: string; spec: Record<string, unknown> };
+const get = async (path: string) =>
+  (await service.ask("GET", `/v1/${path}`)).body as { uid: string; spec: Record<string, unknown> };
 const actions = (changes: { address: string; change: { actions: string[] } }[]) =>
   changes.map((c) => `${c.address.replace("outpost_", "")} ${c.change.actions.join()}`);
 
@@ -88,7 +93,9 @@ test("the plan of a cluster that moves alone names the applications that stay be
     );
     // The application itself cannot be changed while the two differ, and says why.
     await h.apply(next);
-    const { status } = (await service.ask("GET", "/v1/applications/al-x")).body as { status: { conditions: { type: string }[] } };
+    const { status } = (await service.ask("GET", "/v1/applications/al-x")).body as {
+      status: { conditions: { type: string }[] };
+    };
     expect(status.conditions.map(({ type }) => type)).toEqual(["ReferenceMovedWarning"]);
     await h.apply(hcl("al"));
     await h.must("destroy", "-auto-approve");
@@ -99,7 +106,11 @@ test("everything moves to another agent in one apply, without a delete in the pl
     await h.apply(hcl("mv"));
     const before = await get("applications/mv-x");
     const next = hcl("mv", { agent: "b" });
-    expect(actions(await h.plan(next)).sort()).toEqual(["app_project.p update", "application.x update", "cluster.c update"]);
+    expect(actions(await h.plan(next)).sort()).toEqual([
+      "app_project.p update",
+      "application.x update",
+      "cluster.c update",
+    ]);
     await h.apply(next);
     expect(await h.plan()).toEqual([]);
     const after = await get("applications/mv-x");
@@ -135,24 +146,26 @@ test.each([
       return h.must("apply", "-auto-approve");
     },
   ],
-])("%s of a cluster, project and agent that others refer to ends with new ones, and the application stays", (how, replace) =>
-  world(async (h) => {
-    const p = how.replace("-", "");
-    await h.apply(hcl(p));
-    const application = await get(`applications/${p}-x`);
-    for (const [address, path] of [
-      ["outpost_cluster.c", `clusters/${p}-c`],
-      ["outpost_app_project.p", `appprojects/${p}-p`],
-      ["outpost_agent.a", `agents/${p}-a`],
-    ] as const) {
-      const before = await get(path);
-      await replace(h, address);
-      expect((await get(path)).uid).not.toBe(before.uid);
-      expect(await h.plan()).toEqual([]);
-    }
-    expect(await get(`applications/${p}-x`)).toMatchObject({ uid: application.uid, spec: application.spec });
-    await h.must("destroy", "-auto-approve");
-  }),
+])(
+  "%s of a cluster, project and agent that others refer to ends with new ones, and the application stays",
+  (how, replace) =>
+    world(async (h) => {
+      const p = how.replace("-", "");
+      await h.apply(hcl(p));
+      const application = await get(`applications/${p}-x`);
+      for (const [address, path] of [
+        ["outpost_cluster.c", `clusters/${p}-c`],
+        ["outpost_app_project.p", `appprojects/${p}-p`],
+        ["outpost_agent.a", `agents/${p}-a`],
+      ] as const) {
+        const before = await get(path);
+        await replace(h, address);
+        expect((await get(path)).uid).not.toBe(before.uid);
+        expect(await h.plan()).toEqual([]);
+      }
+      expect(await get(`applications/${p}-x`)).toMatchObject({ uid: application.uid, spec: application.spec });
+      await h.must("destroy", "-auto-approve");
+    }),
 );
 
 test("a replacement that cannot be created loses nothing: the old object stays in the state, and a destroy leaves nothing", () =>
@@ -189,7 +202,9 @@ test("create_before_destroy with the same id: refused before anything is deleted
     const plain = hcl("cb", { cluster: "lifecycle { create_before_destroy = true }" });
     await h.apply(plain);
     const before = await get("clusters/cb-c");
-    expect(await h.fails("apply", "-auto-approve", "-replace=outpost_cluster.c")).toMatch(/create_before_destroy` needs `adopt = true`/);
+    expect(await h.fails("apply", "-auto-approve", "-replace=outpost_cluster.c")).toMatch(
+      /create_before_destroy` needs `adopt = true`/,
+    );
     expect(await get("clusters/cb-c")).toEqual(before);
     await h.apply(hcl("cb", { cluster: "adopt = true\n  lifecycle { create_before_destroy = true }" }));
     await h.must("apply", "-auto-approve", "-replace=outpost_cluster.c");
@@ -215,7 +230,10 @@ test("other ids for an agent, a cluster and a project that an application uses: 
   world(async (h) => {
     await h.apply(hcl("rn"));
     const before = await get("applications/rn-x");
-    const next = hcl("rn").replace('id = "rn-a"', 'id = "rn-new-a"').replace('"rn-c"', '"rn-new-c"').replace('"rn-p"', '"rn-new-p"');
+    const next = hcl("rn")
+      .replace('id = "rn-a"', 'id = "rn-new-a"')
+      .replace('"rn-c"', '"rn-new-c"')
+      .replace('"rn-p"', '"rn-new-p"');
     expect(actions(await h.plan(next)).sort()).toEqual([
       "agent.a delete,create",
       "app_project.p delete,create",
@@ -261,7 +279,8 @@ test.each(["SIGINT", "SIGKILL"] as const)(
       expect(await h.state("outpost_cluster.c")).toMatchObject({ uid: (await get(`clusters/${p}-c`)).uid });
       expect(await get(`applications/${p}-x`)).toMatchObject({ uid: application.uid });
       await h.must("destroy", "-auto-approve");
-      for (const path of [`clusters/${p}-c`, `agents/${p}-a`]) expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
+      for (const path of [`clusters/${p}-c`, `agents/${p}-a`])
+        expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
     }),
 );
 

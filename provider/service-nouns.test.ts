@@ -24,7 +24,11 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 async function world<T>(use: (h: Harness) => Promise<T>): Promise<T> {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h);
   } finally {
@@ -90,7 +94,9 @@ resource "outpost_application" "app" {
     await h.apply(hcl("two"));
     expect(await h.plan()).toEqual([]);
     await service.ask("PATCH", "/v1/appprojects/shop", { spec: { sourceRepos: ["*"] } });
-    expect((await h.plan()).map((c) => [c.address, c.change.actions.join()])).toEqual([["outpost_app_project.p", "update"]]);
+    expect((await h.plan()).map((c) => [c.address, c.change.actions.join()])).toEqual([
+      ["outpost_app_project.p", "update"],
+    ]);
     await h.apply();
     for (const [address, id] of [
       ["app_project.p", "shop"],
@@ -105,7 +111,14 @@ resource "outpost_application" "app" {
     await h.apply();
     expect(await h.plan()).toEqual([]);
     await h.must("destroy", "-auto-approve");
-    for (const collection of ["appprojects", "repositorycredentials", "repositorycertificates", "gnupgkeys", "applications", "agents"])
+    for (const collection of [
+      "appprojects",
+      "repositorycredentials",
+      "repositorycertificates",
+      "gnupgkeys",
+      "applications",
+      "agents",
+    ])
       expect([collection, (await service.ask("GET", `/v1/${collection}`)).body.items]).toEqual([collection, []]);
   }));
 
@@ -127,7 +140,8 @@ provider "outpost" {
 }
 output "url" { value = outpost_webhook.w.status.url }
 `;
-    const secret = async () => (await service.ask("GET", "/v1/webhooks/github/secret")).body as { url: string; secret: string };
+    const secret = async () =>
+      (await service.ask("GET", "/v1/webhooks/github/secret")).body as { url: string; secret: string };
     await h.apply(hcl(1));
     expect(await h.plan()).toEqual([]);
     const first = await secret();

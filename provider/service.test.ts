@@ -17,7 +17,11 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 async function world<T>(use: (h: Harness) => Promise<T>): Promise<T> {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }),
+    {},
+    "outpost",
+  );
   try {
     return await use(h);
   } finally {
@@ -93,7 +97,9 @@ data "outpost_agent" "a" {
     await h.must("state", "rm", "outpost_agent.a");
     await h.must("import", "outpost_agent.a", "team/prod");
     expect(await h.plan()).toEqual([]);
-    const { items } = (await service.ask("GET", "/v1/agents/prod/tokens?org=team")).body as { items: { revokedAt?: string }[] };
+    const { items } = (await service.ask("GET", "/v1/agents/prod/tokens?org=team")).body as {
+      items: { revokedAt?: string }[];
+    };
     expect(items.length).toBeGreaterThan(0);
     expect(items.every((t) => t.revokedAt !== undefined)).toBe(true);
     await h.must("destroy", "-auto-approve");
@@ -187,7 +193,11 @@ const samples: Record<string, readonly string[]> = {
   "source.kustomize": [],
   "source.plugin": [],
   "source.plugin.env.name": ['"A_B"'],
-  "source.plugin.parameters": ["[]", '[{ name = "a", string = "x" }, { name = "l", array = [] }]', '[{ name = "m", map = { k = "v" } }]'],
+  "source.plugin.parameters": [
+    "[]",
+    '[{ name = "a", string = "x" }, { name = "l", array = [] }]',
+    '[{ name = "m", map = { k = "v" } }]',
+  ],
   "source.helm.values": ['"a: 1\\n"'],
   "source.path": ['"a/b"', '"."', '"ünï code"'],
   waits_for: ['["b", "a.b"]', "[]"],
@@ -265,7 +275,9 @@ resource "outpost_task" "t" {
     const second = (await h.state(at))!;
     expect(second.id).not.toBe(first.id);
     const state = async (id: unknown) => {
-      const answer = await fetch(`${service.endpoint}/v1/tasks/${id}`, { headers: { authorization: `Bearer ${service.key}` } });
+      const answer = await fetch(`${service.endpoint}/v1/tasks/${id}`, {
+        headers: { authorization: `Bearer ${service.key}` },
+      });
       return ((await answer.json()) as { state: string; params: { env: unknown } }).state;
     };
     expect([await state(first.id), await state(second.id)]).toEqual(["Cancelled", "Queued"]);

@@ -20,7 +20,11 @@ resource "outpost_application" "a" {
 
 test("an interrupt while a creation waits leaves an object that the next apply keeps", async () => {
   const service = await createService();
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   try {
     let seen = () => {};
     const waiting = new Promise<void>((resolve) => {
@@ -35,7 +39,12 @@ test("an interrupt while a creation waits leaves an object that the next apply k
       });
     h.config(hcl());
     service.intercept = (request) => {
-      if (request.method === "GET" && request.url?.startsWith("/v1/applications/web") && service.store.has("applications/-/-/web")) seen();
+      if (
+        request.method === "GET" &&
+        request.url?.startsWith("/v1/applications/web") &&
+        service.store.has("applications/-/-/web")
+      )
+        seen();
       return false;
     };
     const run = h.start("apply", "-auto-approve", "-no-color");
@@ -61,7 +70,15 @@ const NOT_READY: [what: string, status: object, reason: RegExp][] = [
     {
       sync: { status: "Synced" },
       health: { status: "Degraded" },
-      resources: [{ group: "apps", kind: "Deployment", name: "web", health: "Degraded", message: "Back-off pulling image nope:1" }],
+      resources: [
+        {
+          group: "apps",
+          kind: "Deployment",
+          name: "web",
+          health: "Degraded",
+          message: "Back-off pulling image nope:1",
+        },
+      ],
     },
     /apps\/Deployment web is Degraded: Back-off pulling image nope:1/,
   ],
@@ -81,9 +98,17 @@ const AT_ONCE = FAIL_AT_ONCE.outpost_application!.replaceAll("outpost_applicatio
 
 async function withStatus(status: object, run: (h: Harness, service: FakeService) => Promise<void>): Promise<void> {
   const service = await createService();
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   service.onPut = (stored) =>
-    Object.assign(stored.status, { observedGeneration: stored.generation, delivery: { state: "Delivered" }, ...status });
+    Object.assign(stored.status, {
+      observedGeneration: stored.generation,
+      delivery: { state: "Delivered" },
+      ...status,
+    });
   try {
     await run(h, service);
   } finally {
@@ -117,25 +142,32 @@ test.each(NOT_READY)(
 test.each([
   ...NOT_READY.map(([what, status]) => [what, status, "It is \\w+ and (Degraded|Missing)\\."] as const),
   ["is not taken by its agent", { delivery: { state: "Pending" } }, "It is not deployed yet\\."] as const,
-])("with a postcondition the apply that creates an application that %s fails, and taints nothing", async (_, status, want) => {
-  await withStatus(status, async (h, service) => {
-    h.config(hcl(SHORT) + AT_ONCE);
-    expect(await h.fails("apply", "-auto-approve")).toMatch(new RegExp(want));
-    const { uid } = service.store.get("applications/-/-/web")!;
-    expect((await h.plan(hcl(SHORT) + AT_ONCE)).map((c) => c.change.actions)).toEqual([["update"]]);
-    Object.assign(service.store.get("applications/-/-/web")!.status, {
-      delivery: { state: "Delivered" },
-      sync: { status: "Synced" },
-      health: { status: "Healthy" },
-      operation: undefined,
+])(
+  "with a postcondition the apply that creates an application that %s fails, and taints nothing",
+  async (_, status, want) => {
+    await withStatus(status, async (h, service) => {
+      h.config(hcl(SHORT) + AT_ONCE);
+      expect(await h.fails("apply", "-auto-approve")).toMatch(new RegExp(want));
+      const { uid } = service.store.get("applications/-/-/web")!;
+      expect((await h.plan(hcl(SHORT) + AT_ONCE)).map((c) => c.change.actions)).toEqual([["update"]]);
+      Object.assign(service.store.get("applications/-/-/web")!.status, {
+        delivery: { state: "Delivered" },
+        sync: { status: "Synced" },
+        health: { status: "Healthy" },
+        operation: undefined,
+      });
+      await h.apply();
+      expect([await h.plan(), service.store.get("applications/-/-/web")!.uid]).toEqual([[], uid]);
     });
-    await h.apply();
-    expect([await h.plan(), service.store.get("applications/-/-/web")!.uid]).toEqual([[], uid]);
-  });
-});
+  },
+);
 
 test("a timeout of zero is refused, and not taken for the default", async () => {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: "http://127.0.0.1:9", OUTPOST_API_KEY: "key" }), {}, "outpost");
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: "http://127.0.0.1:9", OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
   try {
     h.config(hcl('timeouts = { create = "0s" }'));
     expect(await h.fails("validate")).toMatch(/must be a duration longer than zero .* got "0s"/);

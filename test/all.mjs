@@ -30,7 +30,11 @@ if (args.includes("--list")) {
   process.exit(0);
 }
 // What a named stage needs is run too when it was never built.
-if (wanted.length && !existsSync(join(root, "dist/outpost.mjs")) && stages.some((s) => wanted.includes(s.name) && s.needs))
+if (
+  wanted.length &&
+  !existsSync(join(root, "dist/outpost.mjs")) &&
+  stages.some((s) => wanted.includes(s.name) && s.needs)
+)
   wanted.push("build");
 const unknown = wanted.find((w) => !stages.some((s) => s.name === w));
 if (unknown) {
@@ -79,7 +83,9 @@ async function runStage(stage) {
     `--outputFile=${result}`,
     `--config=${stage.config ?? "test/jest.config.mjs"}`,
     stage.serial ? "--runInBand" : "--maxWorkers=2",
-    ...stage.jest.filter((path) => existsSync(join(root, path))).map((path) => `${path}${path.endsWith(".ts") ? "$" : "/"}`),
+    ...stage.jest
+      .filter((path) => existsSync(join(root, path)))
+      .map((path) => `${path}${path.endsWith(".ts") ? "$" : "/"}`),
   ];
   const from = Date.now();
   const first = await child(command, log, minutes * 60_000, (line) => step.note(line));
@@ -91,9 +97,15 @@ async function runStage(stage) {
   if (files.length && unsteady.length + files.length <= MAX_UNSTEADY) {
     step.note(`again, alone: ${files.join(", ")}`);
     const left = minutes * 60_000 - (Date.now() - from);
-    const alone = [...command.filter((a) => !stage.jest.includes(a.replace(/[$/]$/, "")) && !a.startsWith("--maxWorkers")), "--runInBand"];
-    const again = await child([...alone, ...files.map((f) => `${f}$`)], join(logs, `${stage.name}.again.log`), left, (line) =>
-      step.note(line),
+    const alone = [
+      ...command.filter((a) => !stage.jest.includes(a.replace(/[$/]$/, "")) && !a.startsWith("--maxWorkers")),
+      "--runInBand",
+    ];
+    const again = await child(
+      [...alone, ...files.map((f) => `${f}$`)],
+      join(logs, `${stage.name}.again.log`),
+      left,
+      (line) => step.note(line),
     );
     const second = jestCounts(result, again.code);
     if (again.code === 0 && second.failed === 0) {
@@ -130,7 +142,11 @@ function jestCounts(file, code) {
   if (!existsSync(file)) return { passed: 0, failed: 1, skipped: 0 };
   const r = JSON.parse(readFileSync(file, "utf8"));
   const failed = r.numFailedTests + r.numRuntimeErrorTestSuites;
-  return { passed: r.numPassedTests, failed: failed || (code === 0 ? 0 : 1), skipped: r.numPendingTests + r.numTodoTests };
+  return {
+    passed: r.numPassedTests,
+    failed: failed || (code === 0 ? 0 : 1),
+    skipped: r.numPendingTests + r.numTodoTests,
+  };
 }
 
 /** The test files that failed, when it was tests that failed and not the runner. */
@@ -150,7 +166,13 @@ function add(stage, counts, took) {
 function child(command, log, deadlineMs, line) {
   return new Promise((resolve) => {
     const out = openSync(log, "w");
-    const env = { ...process.env, FORCE_COLOR: "0", OUTPOST_NODE: "1", CHECKPOINT_DISABLE: "1", ...(long ? { PROVE: "1" } : {}) };
+    const env = {
+      ...process.env,
+      FORCE_COLOR: "0",
+      OUTPOST_NODE: "1",
+      CHECKPOINT_DISABLE: "1",
+      ...(long ? { PROVE: "1" } : {}),
+    };
     if (stopping) return resolve({ code: 130, late: false });
     running = spawn(command[0], command.slice(1), { cwd: root, env, stdio: ["ignore", out, out], detached: true });
     const me = running;
@@ -214,12 +236,17 @@ async function setUp() {
     const step = begin(`installing ${missing.map(([, p]) => p).join(", ")}`);
     spawnSync("apt-get", ["update", "-q"], { stdio: "ignore" });
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    const { status } = spawnSync("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...missing.map(([, p]) => p)], {
-      stdio: "ignore",
-      env,
-    });
+    const { status } = spawnSync(
+      "apt-get",
+      ["install", "-y", "-q", "--no-install-recommends", ...missing.map(([, p]) => p)],
+      {
+        stdio: "ignore",
+        env,
+      },
+    );
     status === 0 ? step.done() : step.fail();
-  } else if (missing.length) console.log(c.yellow(`missing: ${missing.map(([p]) => p).join(", ")}; install them, some tests will fail`));
+  } else if (missing.length)
+    console.log(c.yellow(`missing: ${missing.map(([p]) => p).join(", ")}; install them, some tests will fail`));
   findSshd();
 }
 
@@ -234,8 +261,11 @@ function findSshd() {
 
 function summary() {
   for (const { name, text } of failures) console.log(`\n${c.red("✗")} ${c.bold(name)} (.test/${name}.log)\n${text}`);
-  for (const { file, log } of unsteady) console.log(`\n${c.yellow("!")} failed at first, passed when run again alone: ${file} (${log})`);
-  console.log(`\n${"stage".padEnd(12)}${"passed".padStart(8)}${"failed".padStart(8)}${"skipped".padStart(8)}${"time".padStart(14)}`);
+  for (const { file, log } of unsteady)
+    console.log(`\n${c.yellow("!")} failed at first, passed when run again alone: ${file} (${log})`);
+  console.log(
+    `\n${"stage".padEnd(12)}${"passed".padStart(8)}${"failed".padStart(8)}${"skipped".padStart(8)}${"time".padStart(14)}`,
+  );
   for (const r of rows)
     console.log(
       `${r.name.padEnd(12)}${String(r.passed).padStart(8)}${String(r.failed).padStart(8)}${String(r.skipped).padStart(8)}${elapsed(r.took).padStart(14)}`,

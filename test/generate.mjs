@@ -8,7 +8,9 @@ const files = () =>
   git("ls-files", "-co", "--exclude-standard")
     .split("\n")
     .filter((f) =>
-      /(^|\/)(contract|generated|bindings)\/|^modules\/hcl\/|^modules\/charts\/|^server\/agent\/crds\/|^SETTINGS\.md$/.test(f),
+      /(^|\/)(contract|generated|bindings)\/|^modules\/hcl\/|^modules\/charts\/|^server\/agent\/crds\/|^SETTINGS\.md$/.test(
+        f,
+      ),
     );
 const prints = () => new Map(files().map((f) => [f, createHash("sha256").update(readFileSync(f)).digest("hex")]));
 
@@ -17,7 +19,9 @@ execFileSync("npm", ["run", "-s", "generate"], { stdio: "inherit" });
 const after = prints();
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter((f) => before.get(f) !== after.get(f));
 if (changed.length) {
-  console.error(`\`npm run generate\` changed these files; commit what it writes:\n${changed.map((f) => `  ${f}`).join("\n")}`);
+  console.error(
+    `\`npm run generate\` changed these files; commit what it writes:\n${changed.map((f) => `  ${f}`).join("\n")}`,
+  );
   process.exit(1);
 }
 console.log(`${after.size} generated files, none changed`);

@@ -31,7 +31,10 @@ test("there are nouns, and some are delivered", () => {
 });
 
 test("the service serves every operation of every noun", () => {
-  const wanted = nouns.flatMap((noun) => [`list${pluralOf(noun)}`, ...["get", "put", "patch", "delete"].map((verb) => verb + noun.name)]);
+  const wanted = nouns.flatMap((noun) => [
+    `list${pluralOf(noun)}`,
+    ...["get", "put", "patch", "delete"].map((verb) => verb + noun.name),
+  ]);
   const served = Object.keys(handlers({} as Services));
   expect(served.sort()).toEqual(Object.keys(operations).sort());
   expect(wanted.filter((operation) => !served.includes(operation))).toEqual([]);
@@ -46,8 +49,11 @@ test("the service knows its schema, and delivers each in its turn", () => {
 
 test("workers and watchers name the same collections", () => {
   const { schemas } = document.components;
-  for (const name of ["WorkerObject", "ObjectReport"]) expect([...schemas[name].properties.collection.enum].sort()).toEqual(delivered);
-  const watched = document.paths["/v1/watch/{collection}"].get.parameters.find(({ name }: { name?: string }) => name === "collection");
+  for (const name of ["WorkerObject", "ObjectReport"])
+    expect([...schemas[name].properties.collection.enum].sort()).toEqual(delivered);
+  const watched = document.paths["/v1/watch/{collection}"].get.parameters.find(
+    ({ name }: { name?: string }) => name === "collection",
+  );
   expect([...watched.schema.enum].sort()).toEqual(collections);
 });
 
@@ -64,7 +70,9 @@ test("the command line has a word for each, and none twice", () => {
 test("Terraform has a resource, a data source and their pages", () => {
   const { resources, dataSources } = createOutpost({});
   expect(types.filter((type) => !resources[type] || !dataSources[type])).toEqual([]);
-  const pages = ["resources", "data-sources"].flatMap((folder) => types.map((type) => `${folder}/${type.slice("outpost_".length)}.md`));
+  const pages = ["resources", "data-sources"].flatMap((folder) =>
+    types.map((type) => `${folder}/${type.slice("outpost_".length)}.md`),
+  );
   expect(pages.filter((page) => !existsSync(at(`provider/generated/docs/${page}`)))).toEqual([]);
 });
 

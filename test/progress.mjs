@@ -15,9 +15,17 @@ export function elapsed(ms) {
 
 /** Colours, off when piped, with NO_COLOR or on a dumb terminal. */
 export function palette(stream = process.stdout, env = process.env) {
-  const on = !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : stream.isTTY === true && env.TERM !== "dumb");
+  const on =
+    !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : stream.isTTY === true && env.TERM !== "dumb");
   const paint = (open, close) => (text) => (on && text ? `\u001b[${open}m${text}\u001b[${close}m` : text);
-  return { bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39), green: paint(32, 39), yellow: paint(33, 39), cyan: paint(36, 39) };
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
+  };
 }
 
 const c = palette();
@@ -47,7 +55,9 @@ export function begin(title, stream = process.stdout) {
     ended = true;
     clearInterval(timer);
     if (stream.isTTY) stream.write("\r\u001b[K");
-    stream.write(`${mark} ${title}${why ? ` ${c.dim("·")} ${why}` : ""} ${c.dim(`(${elapsed(Date.now() - started)})`)}\n`);
+    stream.write(
+      `${mark} ${title}${why ? ` ${c.dim("·")} ${why}` : ""} ${c.dim(`(${elapsed(Date.now() - started)})`)}\n`,
+    );
   };
   return {
     note(now) {

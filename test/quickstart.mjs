@@ -36,7 +36,8 @@ function flags() {
         help: { type: "boolean", short: "h", default: false },
       },
     });
-    if (values.port && !/^[1-9]\d{0,4}$/.test(values.port)) throw new Error(`--port takes a number, not ${values.port}`);
+    if (values.port && !/^[1-9]\d{0,4}$/.test(values.port))
+      throw new Error(`--port takes a number, not ${values.port}`);
     return values;
   } catch (error) {
     console.error(`${error.message}\n`);
@@ -69,10 +70,12 @@ const port = Number(given.port ?? state.port ?? 8080);
 const own = given.kubeconfig
   ? { kubeconfig: given.kubeconfig, context: given.context, address: given.address, image: given.image }
   : state.own;
-const lacks = given.down || given.status ? checkNodeVersion() : await check({ root, port, own, reuse: state.port === port });
+const lacks =
+  given.down || given.status ? checkNodeVersion() : await check({ root, port, own, reuse: state.port === port });
 if (lacks.length) {
   console.error(`${c.red("The quickstart cannot start; nothing has been changed.")}\n`);
-  for (const { missing, whatToDo } of lacks) console.error(`  ${c.bold("missing")}  ${missing}\n  ${c.dim("do")}       ${whatToDo}\n`);
+  for (const { missing, whatToDo } of lacks)
+    console.error(`  ${c.bold("missing")}  ${missing}\n  ${c.dim("do")}       ${whatToDo}\n`);
   process.exit(1);
 }
 

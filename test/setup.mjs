@@ -35,7 +35,12 @@ export function runLogged(root, command, log, minutes, env = process.env) {
   mkdirSync(dirname(log), { recursive: true });
   return new Promise((resolve, reject) => {
     const out = createWriteStream(log);
-    const child = spawn(command[0], command.slice(1), { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], timeout: minutes * 60_000 });
+    const child = spawn(command[0], command.slice(1), {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: minutes * 60_000,
+    });
     child.stdout.pipe(out, { end: false });
     child.stderr.pipe(out, { end: false });
     child.once("error", reject);

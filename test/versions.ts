@@ -35,7 +35,13 @@ if (process.platform !== "linux" || process.arch !== "x64") {
 for (const release of RELEASES) {
   const node = await install(release);
   console.log(`Node.js ${release.version}`);
-  const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--ci", "--config=test/jest.config.mjs"];
+  const jest = [
+    "--experimental-vm-modules",
+    "--no-warnings",
+    "node_modules/jest/bin/jest.js",
+    "--ci",
+    "--config=test/jest.config.mjs",
+  ];
   // The programs that tests start are to run on it too.
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   const { status } = spawnSync(node, [...jest, "--maxWorkers=2", ...rooms], { cwd: root, env, stdio: "inherit" });

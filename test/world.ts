@@ -55,7 +55,9 @@ export async function world(): Promise<World> {
   if (!cluster || !apiKey || !gitPort) throw new Error("the world is not up: run the journeys by npm test -- journeys");
   const address = `http://outpost.localhost:${port}`;
   const api = createOutpostClient({ endpoint: `http://127.0.0.1:${port}`, apiKey });
-  const mirror = await terraformMirror(await buildTools(() => {}, ["terraform-provider-helm", "terraform-provider-kubernetes"]));
+  const mirror = await terraformMirror(
+    await buildTools(() => {}, ["terraform-provider-helm", "terraform-provider-kubernetes"]),
+  );
   const config = await writeTerraformConfig(memory.path("terraform.rc"), { mirror, own: join(root, "dist/mirror") });
   const env = { ...config, OUTPOST_ENDPOINT: address, OUTPOST_API_KEY: apiKey };
 
@@ -139,12 +141,16 @@ export async function world(): Promise<World> {
 
 /** Synced, Healthy and about the newest generation. */
 export const settled = (a: Schemas["Application"]): boolean =>
-  a.status.sync?.status === "Synced" && a.status.health?.status === "Healthy" && (a.status.observedGeneration ?? 0) >= a.generation;
+  a.status.sync?.status === "Synced" &&
+  a.status.health?.status === "Healthy" &&
+  (a.status.observedGeneration ?? 0) >= a.generation;
 
 /** The variables that the quickstart gave its stack; other configurations have none. */
 function stackEnv(memory: Memory, dir: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const file = memory.path("variables.json");
-  return dir === memory.path("terraform") && existsSync(file) ? { ...env, ...JSON.parse(readFileSync(file, "utf8")) } : env;
+  return dir === memory.path("terraform") && existsSync(file)
+    ? { ...env, ...JSON.parse(readFileSync(file, "utf8")) }
+    : env;
 }
 
 export function removeFolder(dir: string): void {

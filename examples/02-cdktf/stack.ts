@@ -20,7 +20,10 @@ export class QuickstartStack extends TerraformStack {
     new LocalBackend(this, { path: "terraform.tfstate" });
     // The bindings pin the providers to the versions they were made from; newer ones do as well.
     this.addOverride("terraform.required_providers.helm", { source: "hashicorp/helm", version: ">= 3.1.1, < 4.0.0" });
-    this.addOverride("terraform.required_providers.kubernetes", { source: "hashicorp/kubernetes", version: ">= 2.38.0, < 4.0.0" });
+    this.addOverride("terraform.required_providers.kubernetes", {
+      source: "hashicorp/kubernetes",
+      version: ">= 2.38.0, < 4.0.0",
+    });
     this.addOverride("terraform.required_version", ">= 1.11");
 
     const text = (name: string, description: string, more: object = {}) =>
@@ -28,10 +31,14 @@ export class QuickstartStack extends TerraformStack {
     const kubeconfig = text("kubeconfig", "Kubeconfig of the cluster.", { default: "~/.kube/config" });
     const context = text("kube_context", "Context in it; none means its current one.", { default: "" });
     const endpoint = text("endpoint", "Address of the service, as the pods reach it.").stringValue;
-    const image = text("image", "Image of the agent and the delegate; none means the charts' own.", { default: "" }).stringValue;
+    const image = text("image", "Image of the agent and the delegate; none means the charts' own.", {
+      default: "",
+    }).stringValue;
     const url = text("repository_url", "Git repository over HTTP(S) that has the folder `guestbook`.").stringValue;
     const username = text("repository_username", "User of the repository.", { default: "git" }).stringValue;
-    const password = text("repository_password", "Reaches the agent sealed; neither plan nor state has it.", { sensitive: true });
+    const password = text("repository_password", "Reaches the agent sealed; neither plan nor state has it.", {
+      sensitive: true,
+    });
     // cdktf 0.21 does not know this argument.
     password.addOverride("ephemeral", true);
 

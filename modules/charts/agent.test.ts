@@ -1,7 +1,21 @@
 import { readConfig } from "../../server/agent/plugin/config.ts";
 import { APPLICATIONS_ELSEWHERE } from "../../server/agent/rbac.ts";
 import { helmTemplate, type Manifest } from "../generate/manifests.ts";
-import { agent, all, boundTo, chart, contains, delegate, env, helm, images, type Json, names, one, pod } from "./testing.ts";
+import {
+  agent,
+  all,
+  boundTo,
+  chart,
+  contains,
+  delegate,
+  env,
+  helm,
+  images,
+  type Json,
+  names,
+  one,
+  pod,
+} from "./testing.ts";
 
 const everything = {
   split: agent({ token: "t" }),
@@ -10,36 +24,47 @@ const everything = {
   delegate: delegate({ token: "t", initScript: "true", permissions: { level: "cluster-admin" } }),
 };
 
-test.each(Object.entries(everything))("every pod is restricted: not root, read-only, no capabilities (%s)", (_, manifests) => {
-  const deployments = all(manifests, "Deployment");
-  expect(deployments.length).toBeGreaterThan(0);
-  for (const deployment of deployments) {
-    const spec = pod(deployment);
-    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } });
-    for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
+test.each(Object.entries(everything))(
+  "every pod is restricted: not root, read-only, no capabilities (%s)",
+  (_, manifests) => {
+    const deployments = all(manifests, "Deployment");
+    expect(deployments.length).toBeGreaterThan(0);
+    for (const deployment of deployments) {
+      const spec = pod(deployment);
+      expect(spec.securityContext).toMatchObject({
         runAsNonRoot: true,
-        capabilities: { drop: ["ALL"] },
+        runAsUser: 1000,
+        seccompProfile: { type: "RuntimeDefault" },
       });
-      expect(container.resources.limits.memory).toBeDefined();
-      // What is read-only needs a place for temporary files.
-      expect(container.volumeMounts).toContainEqual({ name: "tmp", mountPath: "/tmp" });
-      expect(container.volumeMounts.every((m: Json) => spec.volumes.some((v: Json) => v.name === m.name))).toBe(true);
+      for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          runAsNonRoot: true,
+          capabilities: { drop: ["ALL"] },
+        });
+        expect(container.resources.limits.memory).toBeDefined();
+        // What is read-only needs a place for temporary files.
+        expect(container.volumeMounts).toContainEqual({ name: "tmp", mountPath: "/tmp" });
+        expect(container.volumeMounts.every((m: Json) => spec.volumes.some((v: Json) => v.name === m.name))).toBe(true);
+      }
+      for (const container of spec.containers)
+        expect([container.startupProbe, container.livenessProbe, container.readinessProbe]).not.toContain(undefined);
+      expect(deployment.spec.template.metadata.labels).toMatchObject(deployment.spec.selector.matchLabels);
+      expect(
+        all(manifests, "PodDisruptionBudget").some((p) =>
+          contains(deployment.spec.selector.matchLabels, p.spec.selector.matchLabels),
+        ),
+      ).toBe(true);
     }
-    for (const container of spec.containers)
-      expect([container.startupProbe, container.livenessProbe, container.readinessProbe]).not.toContain(undefined);
-    expect(deployment.spec.template.metadata.labels).toMatchObject(deployment.spec.selector.matchLabels);
-    expect(
-      all(manifests, "PodDisruptionBudget").some((p) => contains(deployment.spec.selector.matchLabels, p.spec.selector.matchLabels)),
-    ).toBe(true);
-  }
-});
+  },
+);
 
 test("applications in other namespaces: a Role in each that is named, a ClusterRole for patterns, and the controller is told", () => {
   const added = (values: Json) =>
-    boundTo(agent(values), "outpost-agent-controller").filter((r) => r.metadata.name === "outpost-agent-applications:spot");
+    boundTo(agent(values), "outpost-agent-controller").filter(
+      (r) => r.metadata.name === "outpost-agent-applications:spot",
+    );
   const named = added({ namespaced: true, applicationNamespaces: ["team-a", "team-b", "spot"] });
   expect(named.map((r) => [r.kind, r.metadata.namespace])).toEqual([
     ["Role", "team-a"],
@@ -56,7 +81,10 @@ test("applications in other namespaces: a Role in each that is named, a ClusterR
     ["all", "outpost-agent"],
   ]) {
     const told = env(one(agent({ mode, applicationNamespaces: ["team-a", "/^x/"] }), "Deployment", name!));
-    expect(told).toMatchObject({ OUTPOST_APPLICATION_NAMESPACES: "team-a,/^x/", OUTPOST_APPLICATIONSET_NAMESPACES: "team-a,/^x/" });
+    expect(told).toMatchObject({
+      OUTPOST_APPLICATION_NAMESPACES: "team-a,/^x/",
+      OUTPOST_APPLICATIONSET_NAMESPACES: "team-a,/^x/",
+    });
     const silent = env(one(agent({ mode }), "Deployment", name!));
     // Then a ConfigMap says it: an empty text would say none.
     expect(silent).not.toHaveProperty("OUTPOST_APPLICATION_NAMESPACES");
@@ -74,14 +102,19 @@ test("mode decides the Deployments", () => {
   expect(names(everything.all, "Deployment")).toEqual(["outpost-agent"]);
   expect(names(everything.all, "Service")).toEqual([]);
   expect(pod(one(everything.all, "Deployment", "outpost-agent")).containers[0].args).toEqual(["agent", "--all"]);
-  const args = all(everything.split, "Deployment").map((d) => [d.metadata.name, pod(d).containers[0].command ?? pod(d).containers[0].args]);
+  const args = all(everything.split, "Deployment").map((d) => [
+    d.metadata.name,
+    pod(d).containers[0].command ?? pod(d).containers[0].args,
+  ]);
   expect(Object.fromEntries(args)).toEqual({
     "outpost-agent": ["agent"],
     "outpost-agent-controller": ["controller"],
     "outpost-agent-repo-server": ["repo-server"],
     "outpost-agent-redis": ["redis-server"],
   });
-  expect(names(agent({ redis: { enabled: false, url: "rediss://cache:6380" } }), "Deployment")).not.toContain("outpost-agent-redis");
+  expect(names(agent({ redis: { enabled: false, url: "rediss://cache:6380" } }), "Deployment")).not.toContain(
+    "outpost-agent-redis",
+  );
 });
 
 test("each program knows where the others are and how to prove who it is", () => {
@@ -103,16 +136,28 @@ test("each program knows where the others are and how to prove who it is", () =>
     "http://outpost-agent-controller.spot.svc:8085",
     "0.0.0.0:8085",
   ]);
-  const holders = all(everything.split, "Deployment").filter((d) => pod(d).volumes.some((v: Json) => v.name === "reads-token"));
+  const holders = all(everything.split, "Deployment").filter((d) =>
+    pod(d).volumes.some((v: Json) => v.name === "reads-token"),
+  );
   expect(holders.map((d) => d.metadata.name).sort()).toEqual(["outpost-agent", "outpost-agent-controller"]);
   for (const other of [agent({ link: { readObjects: false } }), everything.all])
-    expect([JSON.stringify(other).includes("8085"), names(other, "Service").includes("outpost-agent-controller")]).toEqual([false, false]);
-  const external = env(one(agent({ redis: { enabled: false, url: "rediss://cache:6380" } }), "Deployment", "outpost-agent"));
+    expect([
+      JSON.stringify(other).includes("8085"),
+      names(other, "Service").includes("outpost-agent-controller"),
+    ]).toEqual([false, false]);
+  const external = env(
+    one(agent({ redis: { enabled: false, url: "rediss://cache:6380" } }), "Deployment", "outpost-agent"),
+  );
   expect(external.REDIS_URL).toBe("rediss://:$(REDIS_PASSWORD)@cache:6380");
 });
 
 test("names that YAML would take for numbers stay names", () => {
-  const values = { endpoint: "https://o.example", image: { pullSecrets: ["1"] }, link: { serviceAccount: { name: "0x1" } }, token: "1e3" };
+  const values = {
+    endpoint: "https://o.example",
+    image: { pullSecrets: ["1"] },
+    link: { serviceAccount: { name: "0x1" } },
+    token: "1e3",
+  };
   const manifests = helmTemplate(helm, chart("outpost-agent"), "123", "123", values);
   expect(new Set(manifests.map((m) => m.metadata.namespace))).toEqual(new Set(["123", undefined]));
   const spec = pod(one(manifests, "Deployment", "outpost-agent"));
@@ -123,7 +168,12 @@ test("names that YAML would take for numbers stay names", () => {
 
 test("the identity's Secret is rendered without data, so that an upgrade leaves the agent's keys alone", () => {
   for (const manifests of [everything.split, everything.all, agent()]) {
-    expect(Object.keys(one(manifests, "Secret", "outpost-agent-identity"))).toEqual(["apiVersion", "kind", "metadata", "type"]);
+    expect(Object.keys(one(manifests, "Secret", "outpost-agent-identity"))).toEqual([
+      "apiVersion",
+      "kind",
+      "metadata",
+      "type",
+    ]);
   }
 });
 
@@ -137,14 +187,20 @@ test("a token Secret only when a token is given, and pods that start without it"
   });
   const mine = agent({ token: "t", existingTokenSecret: { name: "mine", key: "k" } });
   expect(names(mine, "Secret")).not.toContain("outpost-agent-token");
-  expect(env(one(mine, "Deployment", "outpost-agent")).OUTPOST_TOKEN.secretKeyRef).toMatchObject({ name: "mine", key: "k" });
+  expect(env(one(mine, "Deployment", "outpost-agent")).OUTPOST_TOKEN.secretKeyRef).toMatchObject({
+    name: "mine",
+    key: "k",
+  });
 });
 
 test("a new token restarts the agent and nothing else", () => {
   const digests = (token: string) =>
     Object.fromEntries(
       all(
-        agent({ token, internal: { repoToken: "r".repeat(16), redisPassword: "p".repeat(16), readsToken: "q".repeat(16) } }),
+        agent({
+          token,
+          internal: { repoToken: "r".repeat(16), redisPassword: "p".repeat(16), readsToken: "q".repeat(16) },
+        }),
         "Deployment",
       ).map((d) => [d.metadata.name, JSON.stringify(d.spec.template)]),
     );
@@ -194,7 +250,12 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
     (m) => pod(one(m, "Deployment", "outpost-agent")).volumes.find((v: Json) => v.name === "ca"),
     { name: "ca", secret: { secretName: "s", items: [{ key: "k", path: "ca.crt" }] } },
   ],
-  ["existing internal Secret", { internal: { existingSecret: "mine" } }, (m) => names(m, "Secret"), ["outpost-agent-identity"]],
+  [
+    "existing internal Secret",
+    { internal: { existingSecret: "mine" } },
+    (m) => names(m, "Secret"),
+    ["outpost-agent-identity"],
+  ],
   ["no CRDs", { crds: { install: false } }, (m) => names(m, "CustomResourceDefinition"), []],
   [
     "CRDs",
@@ -215,7 +276,12 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
     [undefined, undefined, undefined],
   ],
   ["no budgets", { podDisruptionBudget: { enabled: false } }, (m) => names(m, "PodDisruptionBudget"), []],
-  ["replicas", { repoServer: { replicas: 3 } }, (m) => one(m, "Deployment", "outpost-agent-repo-server").spec.replicas, 3],
+  [
+    "replicas",
+    { repoServer: { replicas: 3 } },
+    (m) => one(m, "Deployment", "outpost-agent-repo-server").spec.replicas,
+    3,
+  ],
   [
     "scheduling",
     { nodeSelector: { a: "b" }, priorityClassName: "high", controller: { nodeSelector: { c: "d" } } },
@@ -286,7 +352,10 @@ test("plugins are sidecars that share a folder of sockets with the repo server, 
   const deployment = one(manifests, "Deployment", "outpost-agent-repo-server");
   const podSpec = pod(deployment);
   const [, cue, old] = podSpec.containers;
-  expect(env(deployment)).toMatchObject({ OUTPOST_PLUGINS: "/var/run/outpost/plugins", OUTPOST_PLUGIN_NAMES: "cue,old" });
+  expect(env(deployment)).toMatchObject({
+    OUTPOST_PLUGINS: "/var/run/outpost/plugins",
+    OUTPOST_PLUGIN_NAMES: "cue,old",
+  });
   expect([cue.image, cue.command.slice(1)]).toEqual(["reg/cue:1", ["/plugin-server/app/outpost.mjs", "plugin-server"]]);
   expect([old.image, old.command]).toEqual(["reg/old:1", ["/var/run/argocd/argocd-cmp-server"]]);
   for (const sidecar of [cue, old]) {

@@ -12,7 +12,10 @@ test("beside Argo CD there are the link and the reader: no definitions, controll
   expect(names(beside, "PodDisruptionBudget")).toEqual(["outpost-agent", "outpost-agent-reader"]);
   expect(names(beside, "ServiceAccount")).toEqual(["outpost-agent", "outpost-agent-reader"]);
   const link = one(beside, "Deployment", "outpost-agent");
-  expect(env(link)).toMatchObject({ OUTPOST_ENGINE: "none", OUTPOST_CONTROLLER_URL: "http://outpost-agent-reader.spot.svc:8085" });
+  expect(env(link)).toMatchObject({
+    OUTPOST_ENGINE: "none",
+    OUTPOST_CONTROLLER_URL: "http://outpost-agent-reader.spot.svc:8085",
+  });
   expect(Object.keys(env(link)).filter((name) => /REPO|REDIS/.test(name))).toEqual([]);
   const args = all(beside, "Deployment").map((deployment) => pod(deployment).containers[0].args);
   expect(args).toEqual([["agent"], ["reader"]]);
@@ -42,22 +45,35 @@ const VARIANTS: [string, Json[]][] = [
   ["namespaced", agent({ engine: "none", namespaced: true })],
   ["other namespaces", agent({ engine: "none", applicationNamespaces: ["team-a"] })],
 ];
-test.each(VARIANTS)("nothing beside Argo CD has a wildcard, acts as others, or reads Secrets outside its namespace: %s", (_, manifests) => {
-  const roles = [...all(manifests, "Role"), ...all(manifests, "ClusterRole")];
-  expect(roles.map((role) => role.metadata.name).filter((name) => name.includes("controller"))).toEqual([]);
-  for (const role of roles)
-    for (const { apiGroups, resources, verbs } of role.rules) {
-      expect([role.metadata.name, [...apiGroups, ...resources, ...verbs].includes("*")]).toEqual([role.metadata.name, false]);
-      expect([role.metadata.name, verbs.filter((verb: string) => ["impersonate", "escalate", "bind"].includes(verb))]).toEqual([
-        role.metadata.name,
-        [],
-      ]);
-      expect([role.metadata.name, resources.some((one: string) => one.includes("/"))]).toEqual([role.metadata.name, false]);
-      if (role.kind === "ClusterRole" || role.metadata.namespace !== "spot") expect(resources).not.toContain("secrets");
-      if (role.metadata.name.includes("reader"))
-        expect([role.metadata.name, verbs.filter((verb: string) => !["get", "list"].includes(verb))]).toEqual([role.metadata.name, []]);
-    }
-});
+test.each(VARIANTS)(
+  "nothing beside Argo CD has a wildcard, acts as others, or reads Secrets outside its namespace: %s",
+  (_, manifests) => {
+    const roles = [...all(manifests, "Role"), ...all(manifests, "ClusterRole")];
+    expect(roles.map((role) => role.metadata.name).filter((name) => name.includes("controller"))).toEqual([]);
+    for (const role of roles)
+      for (const { apiGroups, resources, verbs } of role.rules) {
+        expect([role.metadata.name, [...apiGroups, ...resources, ...verbs].includes("*")]).toEqual([
+          role.metadata.name,
+          false,
+        ]);
+        expect([
+          role.metadata.name,
+          verbs.filter((verb: string) => ["impersonate", "escalate", "bind"].includes(verb)),
+        ]).toEqual([role.metadata.name, []]);
+        expect([role.metadata.name, resources.some((one: string) => one.includes("/"))]).toEqual([
+          role.metadata.name,
+          false,
+        ]);
+        if (role.kind === "ClusterRole" || role.metadata.namespace !== "spot")
+          expect(resources).not.toContain("secrets");
+        if (role.metadata.name.includes("reader"))
+          expect([role.metadata.name, verbs.filter((verb: string) => !["get", "list"].includes(verb))]).toEqual([
+            role.metadata.name,
+            [],
+          ]);
+      }
+  },
+);
 
 test("namespaced, the reader has no rights outside the namespace of the release", () => {
   const manifests = agent({ engine: "none", namespaced: true });
@@ -69,7 +85,9 @@ test.each([["outpost"], ["none"]])(
   "the link may keep applications and sets of other namespaces, where there are to be any: engine %s",
   (engine) => {
     const added = (values: Json) =>
-      boundTo(agent({ engine, ...values }), "outpost-agent").filter((role) => role.metadata.name === "outpost-agent-elsewhere:spot");
+      boundTo(agent({ engine, ...values }), "outpost-agent").filter(
+        (role) => role.metadata.name === "outpost-agent-elsewhere:spot",
+      );
     expect(added({})).toEqual([]);
     const named = added({ applicationNamespaces: ["team-a", "team-b"] });
     expect(named.map((role) => [role.kind, role.metadata.namespace, role.rules])).toEqual([
@@ -82,5 +100,7 @@ test.each([["outpost"], ["none"]])(
 
 test("extra rules of the reader are rules to its own role", () => {
   const rule = { apiGroups: ["example.com"], resources: ["widgets"], verbs: ["get", "list"] };
-  expect(rulesOf(agent({ engine: "none", reader: { rules: [rule] } }), "outpost-agent-reader", "ClusterRole")).toContainEqual(rule);
+  expect(
+    rulesOf(agent({ engine: "none", reader: { rules: [rule] } }), "outpost-agent-reader", "ClusterRole"),
+  ).toContainEqual(rule);
 });

@@ -31,10 +31,18 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
   [
     "autoscaling leaves the number to it",
     { autoscaling: { enabled: true, memory: 70 } },
-    (m) => [all(m, "Deployment")[0].spec.replicas, all(m, "HorizontalPodAutoscaler")[0].spec.metrics.map((x: Json) => x.resource.name)],
+    (m) => [
+      all(m, "Deployment")[0].spec.replicas,
+      all(m, "HorizontalPodAutoscaler")[0].spec.metrics.map((x: Json) => x.resource.name),
+    ],
     [undefined, ["cpu", "memory"]],
   ],
-  ["grace", { terminationGracePeriodSeconds: 60 }, (m) => pod(all(m, "Deployment")[0]).terminationGracePeriodSeconds, 60],
+  [
+    "grace",
+    { terminationGracePeriodSeconds: 60 },
+    (m) => pod(all(m, "Deployment")[0]).terminationGracePeriodSeconds,
+    60,
+  ],
   [
     "init script",
     { initScript: "echo 'a: b'" },
@@ -54,7 +62,11 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
       const { HTTPS_PROXY, OUTPOST_PROXY_USER, OUTPOST_PROXY_PASSWORD } = env(all(m, "Deployment")[0]);
       return [HTTPS_PROXY, OUTPOST_PROXY_USER.secretKeyRef, OUTPOST_PROXY_PASSWORD.secretKeyRef];
     },
-    ["http://$(OUTPOST_PROXY_USER):$(OUTPOST_PROXY_PASSWORD)@p:1", { name: "p", key: "username" }, { name: "p", key: "pw" }],
+    [
+      "http://$(OUTPOST_PROXY_USER):$(OUTPOST_PROXY_PASSWORD)@p:1",
+      { name: "p", key: "username" },
+      { name: "p", key: "pw" },
+    ],
   ],
   [
     "settings file",
@@ -65,7 +77,12 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
       mounts(m)["/etc/outpost/config"],
       Object.keys(all(m, "Deployment")[0].spec.template.metadata.annotations),
     ],
-    ["sources:\n  a:\n    type: vault", "/etc/outpost/config/delegate.yaml", "config", expect.arrayContaining(["outpost.dev/config"])],
+    [
+      "sources:\n  a:\n    type: vault",
+      "/etc/outpost/config/delegate.yaml",
+      "config",
+      expect.arrayContaining(["outpost.dev/config"]),
+    ],
   ],
   [
     "Secrets for tasks",
@@ -112,7 +129,13 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
     (m) => {
       const { containers, initContainers } = pod(all(m, "Deployment")[0]);
       const names = (list: Json[]) => list.map((c) => c.name);
-      return [env(all(m, "Deployment")[0]).A, containers[0].envFrom, mounts(m)["/v"], names(containers), names(initContainers)];
+      return [
+        env(all(m, "Deployment")[0]).A,
+        containers[0].envFrom,
+        mounts(m)["/v"],
+        names(containers),
+        names(initContainers),
+      ];
     },
     ["b", [{ secretRef: { name: "e" } }], "v", ["delegate", "side"], ["first", "init-script"]],
   ],
@@ -130,7 +153,9 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
       startupProbe: { failureThreshold: 5 },
     },
     (m) => {
-      const { nodeSelector, tolerations, priorityClassName, hostAliases, dnsPolicy, dnsConfig, ...spec } = pod(all(m, "Deployment")[0]);
+      const { nodeSelector, tolerations, priorityClassName, hostAliases, dnsPolicy, dnsConfig, ...spec } = pod(
+        all(m, "Deployment")[0],
+      );
       return [
         { nodeSelector, tolerations, priorityClassName, hostAliases, dnsPolicy, dnsConfig },
         all(m, "Deployment")[0].spec.strategy,
@@ -157,17 +182,26 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
     { networkPolicy: { enabled: true, egress: [{ ports: [{ port: 443 }] }] } },
     (m) => [
       all(m, "NetworkPolicy")[0].spec,
-      all(delegate({ networkPolicy: { enabled: true }, metrics: { annotations: true } }), "NetworkPolicy")[0].spec.ingress,
+      all(delegate({ networkPolicy: { enabled: true }, metrics: { annotations: true } }), "NetworkPolicy")[0].spec
+        .ingress,
     ],
     [
-      expect.objectContaining({ ingress: [], egress: [{ ports: [{ port: 443 }] }], policyTypes: ["Ingress", "Egress"] }),
+      expect.objectContaining({
+        ingress: [],
+        egress: [{ ports: [{ port: 443 }] }],
+        policyTypes: ["Ingress", "Egress"],
+      }),
       [{ ports: [{ port: "health" }] }],
     ],
   ],
   [
     "metrics for Prometheus's operator",
     { metrics: { podMonitor: { enabled: true, labels: { team: "x" } } } },
-    (m) => [all(m, "PodMonitor")[0].metadata.labels.team, all(m, "PodMonitor")[0].spec.podMetricsEndpoints[0].path, names(m, "Service")],
+    (m) => [
+      all(m, "PodMonitor")[0].metadata.labels.team,
+      all(m, "PodMonitor")[0].spec.podMetricsEndpoints[0].path,
+      names(m, "Service"),
+    ],
     ["x", "/metrics", []],
   ],
   [
@@ -213,10 +247,11 @@ const mounts = (m: Manifest[]): Record<string, string> =>
   Object.fromEntries(pod(all(m, "Deployment")[0]).containers[0].volumeMounts.map((v: Json) => [v.mountPath, v.name]));
 
 test("a namespace is restricted and cannot hold its own release", () => {
-  const render = (namespace: string) => helmTemplate(helm, chart("outpost-namespace"), "n", namespace, { name: "spot" });
-  expect(render("default").map((m) => [m.kind, m.metadata.name, m.metadata.labels!["pod-security.kubernetes.io/enforce"]])).toEqual([
-    ["Namespace", "spot", "restricted"],
-  ]);
+  const render = (namespace: string) =>
+    helmTemplate(helm, chart("outpost-namespace"), "n", namespace, { name: "spot" });
+  expect(
+    render("default").map((m) => [m.kind, m.metadata.name, m.metadata.labels!["pod-security.kubernetes.io/enforce"]]),
+  ).toEqual([["Namespace", "spot", "restricted"]]);
   expect(() => render("spot")).toThrow(/stored in another namespace/);
 });
 
@@ -226,7 +261,12 @@ test.each<[string, string, object, RegExp]>([
   ["a mistyped nested value", "outpost-agent", { endpoint: "https://o", repoServer: { replica: 2 } }, /replica/],
   ["a wrong mode", "outpost-agent", { endpoint: "https://o", mode: "both" }, /mode/],
   ["credentials in the endpoint", "outpost-agent", { endpoint: "https://a:b@o" }, /endpoint/],
-  ["no address of an external Redis", "outpost-agent", { endpoint: "https://o", redis: { enabled: false } }, /redis.url is required/],
+  [
+    "no address of an external Redis",
+    "outpost-agent",
+    { endpoint: "https://o", redis: { enabled: false } },
+    /redis.url is required/,
+  ],
   ["no name", "outpost-delegate", { endpoint: "https://o" }, /delegate.name is required/],
   [
     "custom without a role",
@@ -237,11 +277,25 @@ test.each<[string, string, object, RegExp]>([
   [
     "two sign-ins for a proxy",
     "outpost-delegate",
-    { endpoint: "https://o", delegate: { name: "d" }, proxy: { httpsProxy: "http://a:b@p:1", credentialsSecret: { name: "p" } } },
+    {
+      endpoint: "https://o",
+      delegate: { name: "d" },
+      proxy: { httpsProxy: "http://a:b@p:1", credentialsSecret: { name: "p" } },
+    },
     /not in both/,
   ],
-  ["a mistyped probe", "outpost-delegate", { endpoint: "https://o", delegate: { name: "d" }, livenessProbe: { period: 1 } }, /period/],
-  ["a wrong level", "outpost-delegate", { endpoint: "https://o", delegate: { name: "d" }, permissions: { level: "root" } }, /level/],
+  [
+    "a mistyped probe",
+    "outpost-delegate",
+    { endpoint: "https://o", delegate: { name: "d" }, livenessProbe: { period: 1 } },
+    /period/,
+  ],
+  [
+    "a wrong level",
+    "outpost-delegate",
+    { endpoint: "https://o", delegate: { name: "d" }, permissions: { level: "root" } },
+    /level/,
+  ],
 ])("refused before anything is applied: %s", (_, name, values, message) => {
   expect(() => helmTemplate(helm, chart(name), "r", "spot", values)).toThrow(message);
 });

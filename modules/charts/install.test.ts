@@ -23,7 +23,14 @@ const run = (program: string, args: string[]): string =>
     encoding: "utf8",
     timeout: 240_000,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, HOME: home, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home },
+    env: {
+      ...process.env,
+      HOME: home,
+      KUBECONFIG: server.kubeconfig,
+      HELM_CACHE_HOME: home,
+      HELM_CONFIG_HOME: home,
+      HELM_DATA_HOME: home,
+    },
   });
 const get = (...args: string[]): Json => JSON.parse(run(kubectl, ["get", ...args, "-o", "json"]));
 const names = (...args: string[]): string[] => get(...args).items.map((x: Json) => x.metadata.name);
@@ -54,7 +61,15 @@ test("the API server takes every object of the agent, and an upgrade changes no 
   expect(names("deployments", "-n", "one")).toHaveLength(4);
   const before = secret("one", "outpost-agent-internal").data;
   // What the agent does when it enrols.
-  run(kubectl, ["patch", "secret", "outpost-agent-identity", "-n", "one", "-p", JSON.stringify({ stringData: { identity: "keys" } })]);
+  run(kubectl, [
+    "patch",
+    "secret",
+    "outpost-agent-identity",
+    "-n",
+    "one",
+    "-p",
+    JSON.stringify({ stringData: { identity: "keys" } }),
+  ]);
   const template = (name: string) => JSON.stringify(get("deployment", name, "-n", "one").spec.template);
   const agent = template("outpost-agent");
   install("outpost-agent", "outpost-agent", "one", { ...everything, token: "", repoServer: { replicas: 2 } });
@@ -87,7 +102,9 @@ test("uninstalling leaves nothing, the agent's keys included", () => {
     "serviceaccounts",
   ])
     expect([kind, names(kind, "-n", "one")]).toEqual([kind, []]);
-  expect([...names("clusterroles"), ...names("clusterrolebindings")].filter((name) => name.includes("outpost"))).toEqual([]);
+  expect(
+    [...names("clusterroles"), ...names("clusterrolebindings")].filter((name) => name.includes("outpost")),
+  ).toEqual([]);
 }, 60_000);
 
 test("definitions that are kept outlive the release and are taken up by the next", () => {
@@ -123,10 +140,10 @@ test("the API server takes every object of the delegate; without a new token it 
   install("d", "outpost-delegate", "one", { ...values, token: "ot1_first", permissions: { level: "cluster-viewer" } });
   install("d", "outpost-delegate", "one", { ...values, permissions: { level: "namespace-admin" } });
   expect(Buffer.from(secret("one", "outpost-delegate-d-token").data.token, "base64").toString()).toBe("ot1_first");
-  expect([names("clusterrolebindings").filter((name) => name.includes("outpost")), names("rolebindings", "-n", "one")]).toEqual([
-    [],
-    ["outpost-delegate-d"],
-  ]);
+  expect([
+    names("clusterrolebindings").filter((name) => name.includes("outpost")),
+    names("rolebindings", "-n", "one"),
+  ]).toEqual([[], ["outpost-delegate-d"]]);
   uninstall("d", "one");
   expect(names("secrets", "-n", "one")).toEqual([]);
 }, 60_000);

@@ -11,16 +11,22 @@ const rights = (manifests: Manifest[], account: string) => {
       .sort(byText);
   return { own: rules("Role"), managed: rules("ClusterRole") };
 };
-const sorted = ({ own, managed }: { own: Json[]; managed: Json[] }) => ({ own: [...own].sort(byText), managed: [...managed].sort(byText) });
+const sorted = ({ own, managed }: { own: Json[]; managed: Json[] }) => ({
+  own: [...own].sort(byText),
+  managed: [...managed].sort(byText),
+});
 const ACCOUNTS = {
   link: "outpost-agent",
   controller: "outpost-agent-controller",
   "repo-server": "outpost-agent-repo-server",
 } as const;
 
-test.each(Object.entries(ACCOUNTS))("the roles grant what the program asks for, and nothing more: %s", (program, account) => {
-  expect(rights(agent(), account)).toEqual(sorted(RBAC[program as keyof typeof ACCOUNTS]));
-});
+test.each(Object.entries(ACCOUNTS))(
+  "the roles grant what the program asks for, and nothing more: %s",
+  (program, account) => {
+    expect(rights(agent(), account)).toEqual(sorted(RBAC[program as keyof typeof ACCOUNTS]));
+  },
+);
 
 test("in one process the agent has the link's rights and the controller's", () => {
   const { link, controller } = RBAC;
@@ -30,7 +36,9 @@ test("in one process the agent has the link's rights and the controller's", () =
 
 test("namespaced: every program has Roles in its namespace, and of the cluster only the UID of kube-system", () => {
   const manifests = agent({ namespaced: true });
-  expect(rights(manifests, "outpost-agent")).toEqual(sorted({ own: RBAC.link.own, managed: RBAC.link.managed.slice(0, 1) }));
+  expect(rights(manifests, "outpost-agent")).toEqual(
+    sorted({ own: RBAC.link.own, managed: RBAC.link.managed.slice(0, 1) }),
+  );
   const { own, managed } = RBAC.controller;
   expect(rights(manifests, "outpost-agent-controller")).toEqual(sorted({ own: [...own, ...managed], managed: [] }));
   expect(all(manifests, "Role").map((role) => role.metadata.namespace)).toEqual(["spot", "spot", "spot"]);
@@ -67,18 +75,22 @@ test.each(VARIANTS)(
       const wide = role.metadata.name.split(":")[0] === "outpost-agent-controller";
       for (const { apiGroups, resources, verbs, resourceNames } of role.rules) {
         const rule = `${role.metadata.name}: ${resources} ${verbs}`;
-        expect([rule, resources.filter((one: string) => one.includes("/") && !/^applicationsets\/status$/.test(one))]).toEqual([rule, []]);
-        if (wide) continue;
-        expect([rule, [...apiGroups, ...resources].includes("*"), verbs.filter((verb: string) => NEVER.includes(verb))]).toEqual([
+        expect([
           rule,
-          false,
-          [],
-        ]);
+          resources.filter((one: string) => one.includes("/") && !/^applicationsets\/status$/.test(one)),
+        ]).toEqual([rule, []]);
+        if (wide) continue;
+        expect([
+          rule,
+          [...apiGroups, ...resources].includes("*"),
+          verbs.filter((verb: string) => NEVER.includes(verb)),
+        ]).toEqual([rule, false, []]);
         // Secrets only by a Role, which is one namespace's.
         expect([rule, role.kind === "ClusterRole" && resources.includes("secrets")]).toEqual([rule, false]);
-        expect([rule, role.kind === "ClusterRole" && !resourceNames && apiGroups.some((group: string) => group !== "argoproj.io")]).toEqual(
-          [rule, false],
-        );
+        expect([
+          rule,
+          role.kind === "ClusterRole" && !resourceNames && apiGroups.some((group: string) => group !== "argoproj.io"),
+        ]).toEqual([rule, false]);
       }
     }
   },
@@ -86,7 +98,9 @@ test.each(VARIANTS)(
 
 test("without its own role a delegate is bound to roles of Kubernetes alone, and by default to none", () => {
   const bound = (level: string | undefined) =>
-    delegate(level ? { permissions: { level } } : {}).flatMap((m: Json) => (m.roleRef ? [`${m.kind} ${m.roleRef.name}`] : []));
+    delegate(level ? { permissions: { level } } : {}).flatMap((m: Json) =>
+      m.roleRef ? [`${m.kind} ${m.roleRef.name}`] : [],
+    );
   expect([undefined, "none", "namespace-admin", "cluster-viewer", "cluster-admin"].map(bound)).toEqual([
     [],
     [],
@@ -99,7 +113,10 @@ test("without its own role a delegate is bound to roles of Kubernetes alone, and
 test("only the link and the controller have a token of the Kubernetes API; a delegate has one when it has rights", () => {
   const tokens = (manifests: Manifest[]) =>
     Object.fromEntries(
-      all(manifests, "Deployment").map((d) => [d.metadata.name, [pod(d).automountServiceAccountToken, pod(d).serviceAccountName]]),
+      all(manifests, "Deployment").map((d) => [
+        d.metadata.name,
+        [pod(d).automountServiceAccountToken, pod(d).serviceAccountName],
+      ]),
     );
   const manifests = agent({ token: "t" });
   expect(tokens(manifests)).toEqual({
@@ -128,10 +145,10 @@ test.each(VARIANTS)("no Pod shares anything with its node or mounts a token in a
     // The program itself may not be changed by what it runs.
     for (const { volumeMounts } of spec.containers)
       for (const { name, readOnly } of volumeMounts)
-        expect([name, readOnly === true || spec.volumes.find((volume: Json) => volume.name === name).emptyDir !== undefined]).toEqual([
+        expect([
           name,
-          true,
-        ]);
+          readOnly === true || spec.volumes.find((volume: Json) => volume.name === name).emptyDir !== undefined,
+        ]).toEqual([name, true]);
   }
 });
 
@@ -140,7 +157,9 @@ const ports = (rules: Json[]): string[] => rules.flatMap((rule) => rule.ports.ma
 test("by default only the agent's own programs reach each other's ports, and Redis calls nothing", () => {
   const manifests = agent();
   const policy = (name: string) => one(manifests, "NetworkPolicy", name).spec;
-  const ingress = Object.fromEntries(names(manifests, "NetworkPolicy").map((name) => [name, ports(policy(name).ingress)]));
+  const ingress = Object.fromEntries(
+    names(manifests, "NetworkPolicy").map((name) => [name, ports(policy(name).ingress)]),
+  );
   expect(ingress).toEqual({
     "outpost-agent": ["health"],
     "outpost-agent-controller": ["reads", "health"],
@@ -159,8 +178,12 @@ test("by default only the agent's own programs reach each other's ports, and Red
     expect(policy(deployment.metadata.name).podSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels);
   expect(names(agent({ networkPolicy: { enabled: false } }), "NetworkPolicy")).toEqual([]);
   const mesh = [{ ports: [{ port: 15008 }] }];
-  for (const { spec } of all(agent({ networkPolicy: { ingress: mesh } }), "NetworkPolicy")) expect(spec.ingress).toContainEqual(mesh[0]);
-  expect(one(delegate(), "NetworkPolicy", "outpost-delegate-d").spec).toMatchObject({ policyTypes: ["Ingress"], ingress: [] });
+  for (const { spec } of all(agent({ networkPolicy: { ingress: mesh } }), "NetworkPolicy"))
+    expect(spec.ingress).toContainEqual(mesh[0]);
+  expect(one(delegate(), "NetworkPolicy", "outpost-delegate-d").spec).toMatchObject({
+    policyTypes: ["Ingress"],
+    ingress: [],
+  });
 });
 
 test("with egress rules each program calls only what it needs and what is added, and the repo server no metadata address", () => {
@@ -175,8 +198,12 @@ test("with egress rules each program calls only what it needs and what is added,
     "outpost-agent-redis": "",
     "outpost-agent-repo-server": "53 53 6379 443 80 22 3",
   });
-  expect(allowed(agent({ mode: "all", networkPolicy: { egress } }))).toEqual({ "outpost-agent": "53 53 443 80 22 443 6443 1 2 3" });
-  expect(JSON.stringify(one(split, "NetworkPolicy", "outpost-agent-repo-server").spec.egress)).toContain("169.254.0.0/16");
+  expect(allowed(agent({ mode: "all", networkPolicy: { egress } }))).toEqual({
+    "outpost-agent": "53 53 443 80 22 443 6443 1 2 3",
+  });
+  expect(JSON.stringify(one(split, "NetworkPolicy", "outpost-agent-repo-server").spec.egress)).toContain(
+    "169.254.0.0/16",
+  );
 });
 
 function byText(a: unknown, b: unknown): number {

@@ -6,9 +6,15 @@ test("shards are Deployments of their own, each with its number and Pods that no
   const shards = all(made, "Deployment").filter((d) => d.metadata.name.startsWith("outpost-agent-controller"));
   expect(shards.map((d) => d.metadata.name)).toEqual([0, 1, 2].map((i) => `outpost-agent-controller-${i}`));
   for (const [i, deployment] of shards.entries()) {
-    expect(env(deployment)).toMatchObject({ OUTPOST_SHARD: String(i), OUTPOST_SHARDS: "3", OUTPOST_SHARD_BY: "cluster" });
+    expect(env(deployment)).toMatchObject({
+      OUTPOST_SHARD: String(i),
+      OUTPOST_SHARDS: "3",
+      OUTPOST_SHARD_BY: "cluster",
+    });
     expect([deployment.spec.replicas, pod(deployment).serviceAccountName]).toEqual([2, "outpost-agent-controller"]);
-    const selecting = shards.filter((d) => contains(deployment.spec.template.metadata.labels, d.spec.selector.matchLabels));
+    const selecting = shards.filter((d) =>
+      contains(deployment.spec.template.metadata.labels, d.spec.selector.matchLabels),
+    );
     expect(selecting).toEqual([deployment]);
   }
   // One shard is no shard: a release of before is upgraded in place.
@@ -21,7 +27,8 @@ test("shards are Deployments of their own, each with its number and Pods that no
 
 test("the hosts that sets may ask are told to the controller and to the link, which tries what sets would make", () => {
   const scmProviders = ["api.github.com", "https://git.example:8443"];
-  const got = (manifests: Manifest[]) => all(manifests, "Deployment").map((d) => [d.metadata.name, env(d).OUTPOST_SCM_PROVIDERS]);
+  const got = (manifests: Manifest[]) =>
+    all(manifests, "Deployment").map((d) => [d.metadata.name, env(d).OUTPOST_SCM_PROVIDERS]);
   expect(got(agent({ scmProviders })).filter(([, hosts]) => hosts)).toEqual([
     ["outpost-agent", scmProviders.join(",")],
     ["outpost-agent-controller", scmProviders.join(",")],

@@ -11,7 +11,13 @@ export const chart = (name: string) => fileURLToPath(new URL(name, import.meta.u
 export const agent = (values: object = {}) =>
   helmTemplate(helm, chart("outpost-agent"), "outpost-agent", "spot", { endpoint: "https://o.example", ...values });
 export const delegate = (values: object = {}) =>
-  helmTemplate(helm, chart("outpost-delegate"), "d", "spot", merge({ endpoint: "https://o.example", delegate: { name: "d" } }, values));
+  helmTemplate(
+    helm,
+    chart("outpost-delegate"),
+    "d",
+    "spot",
+    merge({ endpoint: "https://o.example", delegate: { name: "d" } }, values),
+  );
 export const merge = (a: Json, b: Json): Json =>
   Object.fromEntries(
     [...new Set([...Object.keys(a), ...Object.keys(b)])].map((k) => [

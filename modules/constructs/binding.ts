@@ -33,7 +33,8 @@ function convert(value: unknown, field: Field): unknown {
   if (!field.fields || value === null || typeof value !== "object" || Token.isUnresolved(value)) return value;
   const { fields, map } = field;
   if (Array.isArray(value)) return value.map((item) => convert(item, field));
-  if (map) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item, { name: key, fields })]));
+  if (map)
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convert(item, { name: key, fields })]));
   return toTerraform(value, fields);
 }
 

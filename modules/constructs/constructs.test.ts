@@ -41,7 +41,13 @@ test("a delegate likewise", () => {
   expect(
     synth(
       (s) =>
-        new OutpostDelegate(s, "delegate", { delegateId: "builder", endpoint, tags: ["linux"], permissions: "cluster-viewer", ...charts }),
+        new OutpostDelegate(s, "delegate", {
+          delegateId: "builder",
+          endpoint,
+          tags: ["linux"],
+          permissions: "cluster-viewer",
+          ...charts,
+        }),
     ),
   ).toMatchSnapshot();
 });
@@ -58,7 +64,10 @@ test("a pipeline's own expressions reach it through Terraform, and values of oth
           task: {
             kind: "shell.run",
             selectors: [builders.id],
-            params: { script: "curl -w '%{http_code}' ${HOME}", env: { TAG: "${inputs.tag}", WHERE: `on ${builders.id}` } },
+            params: {
+              script: "curl -w '%{http_code}' ${HOME}",
+              env: { TAG: "${inputs.tag}", WHERE: `on ${builders.id}` },
+            },
           },
         },
         { id: "ok", condition: "${inputs.tag} != 'v0'", approval: { message: "Ship ${inputs.tag}?" } },
@@ -74,7 +83,9 @@ test("a pipeline's own expressions reach it through Terraform, and values of oth
   });
   expect([steps[1].condition, steps[1].approval.message]).toEqual(["$${inputs.tag} != 'v0'", "Ship $${inputs.tag}?"]);
   const both = { id: "x", task: { kind: "shell.run", params: {} }, approval: {} };
-  expect(() => synth((s) => new OutpostPipeline(s, "p", { pipelineId: "p", steps: [both] }))).toThrow(/exactly one of task and approval/);
+  expect(() => synth((s) => new OutpostPipeline(s, "p", { pipelineId: "p", steps: [both] }))).toThrow(
+    /exactly one of task and approval/,
+  );
 });
 
 test("an application waits for its agent, repository and cluster, and goes before them", () => {
@@ -88,7 +99,14 @@ test("an application waits for its agent, repository and cluster, and goes befor
       credentialsVersion: "1",
     });
     const cluster = new OutpostCluster(s, "local", { clusterId: "local", agent: prod });
-    new OutpostApplication(s, "shop", { applicationId: "shop", agent: prod, repository, cluster, namespace: "shop", path: "deploy" });
+    new OutpostApplication(s, "shop", {
+      applicationId: "shop",
+      agent: prod,
+      repository,
+      cluster,
+      namespace: "shop",
+      path: "deploy",
+    });
   });
   const installed = Object.keys(json.resource.helm_release).find((name) => name.startsWith("agent_install_release"))!;
   const [repository] = Object.keys(json.resource.outpost_repository);
@@ -141,7 +159,12 @@ test.each<[string, Partial<OutpostAgentProps>, (json: Json) => unknown, unknown]
     (j) => /proxy|pullSecrets|bundle|null/.test(release(j).values[0]),
     false,
   ],
-  ["proxy", { httpsProxy: "http://p:1" }, (j) => release(j).values[0].includes('"proxy" = {"httpsProxy" = "http://p:1"}'), true],
+  [
+    "proxy",
+    { httpsProxy: "http://p:1" },
+    (j) => release(j).values[0].includes('"proxy" = {"httpsProxy" = "http://p:1"}'),
+    true,
+  ],
   [
     "shards, and the hosts that sets may ask",
     { shards: 2, shardBy: "cluster", scmProviders: ["api.github.com"] },
@@ -159,7 +182,9 @@ test.each<[string, Partial<OutpostAgentProps>, (json: Json) => unknown, unknown]
 test("the kubernetes provider can make the namespace instead", () => {
   const json = agent({ namespaceProvider: "kubernetes" });
   const [name] = Object.keys(json.resource.kubernetes_namespace_v1);
-  expect(only(json.resource.kubernetes_namespace_v1).metadata.labels["pod-security.kubernetes.io/enforce"]).toBe("restricted");
+  expect(only(json.resource.kubernetes_namespace_v1).metadata.labels["pod-security.kubernetes.io/enforce"]).toBe(
+    "restricted",
+  );
   expect(only(json.resource.helm_release).depends_on).toEqual([`kubernetes_namespace_v1.${name}`]);
 });
 
@@ -172,7 +197,8 @@ test("a variable can decide whether the namespace is made", () => {
 });
 
 test("names of releases fit Helm", () => {
-  const name = (id: string) => only(synth((s) => new OutpostNamespace(s, "ns", { name: id, chart: "./c" })).resource.helm_release).name;
+  const name = (id: string) =>
+    only(synth((s) => new OutpostNamespace(s, "ns", { name: id, chart: "./c" })).resource.helm_release).name;
   expect([name("short"), name(`${"n".repeat(34)}-${"n".repeat(20)}`)]).toEqual([
     "outpost-namespace-short",
     `outpost-namespace-${"n".repeat(34)}`,
@@ -187,7 +213,13 @@ test("bundled charts are copied beside the stack, by a relative path", () => {
 test("credentials without a version are refused: nobody could send new ones", () => {
   const build = () =>
     synth(
-      (s) => new OutpostRepository(s, "r", { repositoryId: "r", agent: OutpostAgent.fromAgentId("a"), url: "https://g", password: "p" }),
+      (s) =>
+        new OutpostRepository(s, "r", {
+          repositoryId: "r",
+          agent: OutpostAgent.fromAgentId("a"),
+          url: "https://g",
+          password: "p",
+        }),
     );
   expect(build).toThrow("stack/r: credentials are write-only, so say credentialsVersion, whose change sends new ones");
 });
@@ -221,7 +253,11 @@ test("results can be referred to at every depth", () => {
   const json = synth((s) => {
     const app = new l1.DataApplication(s, "a", { id: "a" });
     const data = new l1.DataAgent(s, "d", { id: Fn.lower(app.status.sync.revision) });
-    new l1.Agent(s, "b", { id: "b", name: app.status.resources.get(0).kind, description: data.status.sealKey.publicKey });
+    new l1.Agent(s, "b", {
+      id: "b",
+      name: app.status.resources.get(0).kind,
+      description: data.status.sealKey.publicKey,
+    });
   });
   expect(only(json.data.outpost_agent).id).toBe("${lower(data.outpost_application.a.status.sync.revision)}");
   expect(only(json.resource.outpost_agent)).toMatchObject({

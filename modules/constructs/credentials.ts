@@ -56,7 +56,10 @@ const SECRETS = [...WAYS, "tlsClientCertData", "tlsClientCertKey"] as const;
 type Secret = (typeof SECRETS)[number];
 
 /** What is secret goes into `credentials`, the rest stays. Refuses what cannot be meant. */
-export function signIn<P extends SignInProps>(at: IConstruct, props: P): Omit<P, Secret> & { credentials?: Pick<SignInProps, Secret> } {
+export function signIn<P extends SignInProps>(
+  at: IConstruct,
+  props: P,
+): Omit<P, Secret> & { credentials?: Pick<SignInProps, Secret> } {
   const rest: Partial<Record<Secret, string>> = { ...props };
   const credentials: Partial<Record<Secret, string>> = {};
   for (const name of SECRETS) {
@@ -68,7 +71,8 @@ export function signIn<P extends SignInProps>(at: IConstruct, props: P): Omit<P,
   };
   const ways = WAYS.filter((name) => credentials[name] !== undefined);
   if (ways.length > 1) fail(`give only one of ${ways.join(" and ")}`);
-  if (props.githubAppPrivateKey !== undefined && !props.githubApp) fail("githubAppPrivateKey needs githubApp, which says whose key it is");
+  if (props.githubAppPrivateKey !== undefined && !props.githubApp)
+    fail("githubAppPrivateKey needs githubApp, which says whose key it is");
   if (props.azureServicePrincipalClientSecret !== undefined && !props.azureServicePrincipal)
     fail("azureServicePrincipalClientSecret needs azureServicePrincipal, which says whose secret it is");
   if (props.useAzureWorkloadIdentity && (ways.length > 0 || props.azureServicePrincipal || props.githubApp))

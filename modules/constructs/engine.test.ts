@@ -74,7 +74,9 @@ test("a platform: a project with what it may read and be trusted by, and a set i
 });
 
 test("a set's project is the name that the project has at the agent, and the set goes before it", () => {
-  const json = synth((s) => set(s, { appProject: new OutpostAppProject(s, "project", { appProjectId: "shop", agent }) }));
+  const json = synth((s) =>
+    set(s, { appProject: new OutpostAppProject(s, "project", { appProjectId: "shop", agent }) }),
+  );
   const project = name(json.resource.outpost_app_project);
   const { template: text, depends_on } = only(json.resource.outpost_application_set);
   expect(JSON.parse(text)).toEqual({
@@ -86,7 +88,11 @@ test("a set's project is the name that the project has at the agent, and the set
 
 test("what generators and template say with the signs of Terraform reaches the agent as it is", () => {
   const json = synth((s) => {
-    const repository = new l1.Repository(s, "code", { id: "code", agent: "prod", url: "https://git.example.com/a.git" });
+    const repository = new l1.Repository(s, "code", {
+      id: "code",
+      agent: "prod",
+      url: "https://git.example.com/a.git",
+    });
     set(s, {
       generators: [{ list: { elements: [{ name: "${HOME} %{x}" }] } }],
       template: { ...template, spec: { source: { repoURL: repository.url } } },
@@ -129,9 +135,18 @@ test("an application in a project waits for it and for those before it, and may 
 
 test("a mapping shows what an agent finds where its team looks, and goes before the agent", () => {
   const json = synth((s) => {
-    const beside = new OutpostAgent(s, "agent", { agentId: "argo", engine: "argocd", endpoint: "https://outpost.example.com" });
+    const beside = new OutpostAgent(s, "agent", {
+      agentId: "argo",
+      engine: "argocd",
+      endpoint: "https://outpost.example.com",
+    });
     const team = new l1.Organization(s, "team", { id: "shop" });
-    new OutpostArgoProjectMapping(s, "shop", { mappingId: "shop", agent: beside, argoProject: "shop-*", targetOrg: team.id });
+    new OutpostArgoProjectMapping(s, "shop", {
+      mappingId: "shop",
+      agent: beside,
+      argoProject: "shop-*",
+      targetOrg: team.id,
+    });
   });
   const agentName = name(json.resource.outpost_agent);
   expect(only(json.resource.outpost_argo_project_mapping)).toEqual({
@@ -139,7 +154,9 @@ test("a mapping shows what an agent finds where its team looks, and goes before 
     agent: `\${outpost_agent.${agentName}.id}`,
     argo_project: "shop-*",
     target_org: `\${outpost_organization.${name(json.resource.outpost_organization)}.id}`,
-    depends_on: [`helm_release.${Object.keys(json.resource.helm_release).find((one) => one.startsWith("agent_install_release"))}`],
+    depends_on: [
+      `helm_release.${Object.keys(json.resource.helm_release).find((one) => one.startsWith("agent_install_release"))}`,
+    ],
   });
 });
 
@@ -147,7 +164,10 @@ const mapping = (props: object) =>
   synth((s) => new OutpostArgoProjectMapping(s, "m", { mappingId: "m", agent, argoProject: "shop", ...props }));
 
 const repository = (props: object) =>
-  synth((s) => new OutpostRepository(s, "code", { repositoryId: "code", agent, url: "https://git.example.com/a.git", ...props }));
+  synth(
+    (s) =>
+      new OutpostRepository(s, "code", { repositoryId: "code", agent, url: "https://git.example.com/a.git", ...props }),
+  );
 
 test("a repository's secrets are in `credentials` alone", () => {
   const { resource } = repository({
@@ -182,13 +202,26 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   [
     "two ways into a cluster",
-    () => synth((s) => new OutpostCluster(s, "c", { clusterId: "c", agent, awsAuth: { clusterName: "c" }, exec: { command: "aws" } })),
+    () =>
+      synth(
+        (s) =>
+          new OutpostCluster(s, "c", {
+            clusterId: "c",
+            agent,
+            awsAuth: { clusterName: "c" },
+            exec: { command: "aws" },
+          }),
+      ),
     /only one of awsAuth and exec/,
   ],
   ["half a certificate", () => repository({ tlsClientCertData: "c", credentialsVersion: "1" }), /go together/],
   ["credentials without a version", () => repository({ password: "p" }), /say credentialsVersion/],
   ["a mapping to nowhere", () => mapping({}), /give targetOrg/],
-  ["a mapping out of the agent's organisation", () => mapping({ org: "team", targetOrg: "shop" }), /targetOrg must be team/],
+  [
+    "a mapping out of the agent's organisation",
+    () => mapping({ org: "team", targetOrg: "shop" }),
+    /targetOrg must be team/,
+  ],
   [
     "a certificate for nothing",
     () => synth((s) => new OutpostCertificate(s, "c", { certificateId: "c", agent, host: "h" })),

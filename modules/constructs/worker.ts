@@ -92,9 +92,12 @@ export class WorkerRelease extends Construct {
 function makeNamespace(scope: Construct, props: WorkerReleaseProps): WorkerRelease["namespace"] {
   const { createNamespace: create, namespace: name, namespaceProvider } = props;
   if (create === false) return undefined;
-  if (namespaceProvider !== "kubernetes") return new OutpostNamespace(scope, "namespace", { name, create, chart: props.namespaceChart });
+  if (namespaceProvider !== "kubernetes")
+    return new OutpostNamespace(scope, "namespace", { name, create, chart: props.namespaceChart });
   if (create !== undefined && create !== true)
-    throw new Error(`${scope.node.path}: with the provider kubernetes, createNamespace is decided when the stack is synthesised`);
+    throw new Error(
+      `${scope.node.path}: with the provider kubernetes, createNamespace is decided when the stack is synthesised`,
+    );
   return new OutpostKubernetesNamespace(scope, "namespace", { name });
 }
 

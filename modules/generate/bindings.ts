@@ -57,7 +57,9 @@ function bindingFile(kind: Kind, short: string, source: string, block: Block): s
       `${className}Config`,
       attributes,
       meta,
-      kind === "provider" ? ["  /** Names this configuration when there are several. */\n  readonly alias?: string;"] : [],
+      kind === "provider"
+        ? ["  /** Names this configuration when there are several. */\n  readonly alias?: string;"]
+        : [],
     ),
   );
   const fields = fieldsOf(className, attributes);
@@ -67,7 +69,14 @@ function bindingFile(kind: Kind, short: string, source: string, block: Block): s
   return `${imports(body)}\n${body}\n`;
 }
 
-function classText(kind: Kind, name: string, type: string, source: string, block: Block, attributes: Record<string, Attribute>): string {
+function classText(
+  kind: Kind,
+  name: string,
+  type: string,
+  source: string,
+  block: Block,
+  attributes: Record<string, Attribute>,
+): string {
   const doc = block.description ? `/** ${oneLine(block.description)} */\n` : "";
   const getters =
     kind === "provider"
@@ -119,7 +128,8 @@ function getter(owner: string, key: string, attribute: Attribute): string {
 function outputOf(nested: string, key: string, attribute: Attribute): [type: string, value: string] {
   const mode = attribute.nested_type?.nesting_mode;
   if (mode === "single") return [`${nested}Reference`, `new ${nested}Reference(this, "${key}", false)`];
-  if (mode === "list" || mode === "set") return [`${nested}List`, `new ${nested}List(this, "${key}", ${mode === "set"})`];
+  if (mode === "list" || mode === "set")
+    return [`${nested}List`, `new ${nested}List(this, "${key}", ${mode === "set"})`];
   if (mode === "map") return ["IResolvable", `this.interpolationForAttribute("${key}")`];
   switch (JSON.stringify(attribute.type)) {
     case '"string"':
@@ -157,17 +167,26 @@ function nestedTypes(owner: string, attributes: Record<string, Attribute>): stri
       const getters = Object.entries(inner)
         .map(([k, a]) => getter(name, k, a))
         .filter(Boolean);
-      parts.push(`/** Results below \`${key}\`. */\nexport class ${name}Reference extends ComplexObject {\n${getters.join("\n\n")}\n}`);
+      parts.push(
+        `/** Results below \`${key}\`. */\nexport class ${name}Reference extends ComplexObject {\n${getters.join("\n\n")}\n}`,
+      );
       if (mode !== "single") {
         const at = `return new ${name}Reference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);`;
-        parts.push(`export class ${name}List extends ComplexList {\n  get(index: number): ${name}Reference {\n    ${at}\n  }\n}`);
+        parts.push(
+          `export class ${name}List extends ComplexList {\n  get(index: number): ${name}Reference {\n    ${at}\n  }\n}`,
+        );
       }
     }
     return parts;
   });
 }
 
-function configInterface(name: string, attributes: Record<string, Attribute>, heritage = "", extra: string[] = []): string {
+function configInterface(
+  name: string,
+  attributes: Record<string, Attribute>,
+  heritage = "",
+  extra: string[] = [],
+): string {
   const lines = Object.entries(attributes)
     .filter(([, a]) => a.required || a.optional)
     .map(

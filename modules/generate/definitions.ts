@@ -5,7 +5,8 @@ import type { WorkerRelease } from "../constructs/worker.ts";
 import type { ModuleDefinition, ModuleStack } from "./module.ts";
 import { projectModule } from "./project.ts";
 
-const TOKEN_COMMENT = "In neither plan nor state. The uid is unknown until the worker exists: a plan before that opens no token.";
+const TOKEN_COMMENT =
+  "In neither plan nor state. The uid is unknown until the worker exists: a plan before that opens no token.";
 const NAMESPACE_COMMENT = "A release of its own, since Helm's create_namespace leaves the namespace behind on destroy.";
 
 const agentModule: ModuleDefinition = {
@@ -119,9 +120,16 @@ module "argo" {
       targetProject: Token.asString(propertyAccess(each.value, ["target_project"])),
     });
     mapping.overrideLogicalId("agent");
-    stack.output("agent_id", { value: agent.agent.id, description: "Id of the agent, once it is connected.", dependsOn: agent.ready });
+    stack.output("agent_id", {
+      value: agent.agent.id,
+      description: "Id of the agent, once it is connected.",
+      dependsOn: agent.ready,
+    });
     stack.output("uid", { value: agent.agent.uid, description: "UID that the service gave the agent." });
-    stack.output("namespace", { value: agent.install.release.namespace, description: "Namespace in which the agent runs." });
+    stack.output("namespace", {
+      value: agent.install.release.namespace,
+      description: "Namespace in which the agent runs.",
+    });
   },
 };
 
@@ -147,13 +155,21 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
   },
   build(stack) {
     const common = commonVariables(stack, "delegate", "outpost-delegate");
-    const tags = stack.variable("tags", { type: "list(string)", default: [], description: "Selectors of tasks choose by these." });
+    const tags = stack.variable("tags", {
+      type: "list(string)",
+      default: [],
+      description: "Selectors of tasks choose by these.",
+    });
     const capacity = stack.variable("capacity", {
       type: "number",
       default: 10,
       description: "Tasks that one replica runs at the same time.",
     });
-    const replicas = stack.variable("replicas", { type: "number", default: 1, description: "Replicas; each one takes tasks." });
+    const replicas = stack.variable("replicas", {
+      type: "number",
+      default: 1,
+      description: "Replicas; each one takes tasks.",
+    });
     const maxReplicas = stack.variable("max_replicas", {
       type: "number",
       default: 0,
@@ -217,7 +233,10 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
       dependsOn: delegate.install.ready,
     });
     stack.output("uid", { value: delegate.delegate.uid, description: "UID that the service gave the delegate." });
-    stack.output("namespace", { value: delegate.install.release.namespace, description: "Namespace in which the delegate runs." });
+    stack.output("namespace", {
+      value: delegate.install.release.namespace,
+      description: "Namespace in which the delegate runs.",
+    });
   },
 };
 
@@ -227,14 +246,19 @@ export const definitions: ModuleDefinition[] = [agentModule, delegateModule, pro
 function commonVariables(stack: ModuleStack, kind: "agent" | "delegate", namespace: string) {
   const text = (name: string, description: string, value: string | null = "") =>
     stack.variable(name, { type: "string", default: value, description }).stringValue;
-  const required = (name: string, description: string) => stack.variable(name, { type: "string", description }).stringValue;
+  const required = (name: string, description: string) =>
+    stack.variable(name, { type: "string", description }).stringValue;
   const chart = (variable: string, folder: string, what: string) => {
     text(variable, `Path of the chart ${what}; default: the one beside this module.`, null);
     return `\${coalesce(var.${variable}, "\${path.module}/../../charts/${folder}")}`;
   };
-  const texts = (name: string, description: string) => stack.variable(name, { type: "list(string)", default: [], description }).listValue;
+  const texts = (name: string, description: string) =>
+    stack.variable(name, { type: "list(string)", default: [], description }).listValue;
   return {
-    id: required("id", `Id of the ${kind} in the service: a label of at most 63 letters, digits and dashes. Immutable.`),
+    id: required(
+      "id",
+      `Id of the ${kind} in the service: a label of at most 63 letters, digits and dashes. Immutable.`,
+    ),
     endpoint: required("endpoint", "Address of the service, as the pods reach it."),
     org: text("org", "Organization of the scope; none means the account.", null),
     project: text("project", "Project of the scope; needs `org`.", null),
@@ -251,11 +275,20 @@ function commonVariables(stack: ModuleStack, kind: "agent" | "delegate", namespa
     httpsProxy: text("https_proxy", "Proxy on the way to the service and to Git."),
     noProxy: text("no_proxy", "Comma-separated addresses that need no proxy, added to the cluster's own."),
     caBundle: text("ca_bundle", "Certificate authority of the service, PEM."),
-    values: texts("values", "More Helm values, YAML texts; later ones win. Not for secrets: they are kept in the state."),
-    tokenRevision: stack.variable("token_revision", { type: "number", default: 1, description: "Raise it to enrol with a new token." })
-      .numberValue,
-    timeout: stack.variable("timeout", { type: "number", default: 300, description: `Seconds to wait until the ${kind} is ready.` })
-      .numberValue,
+    values: texts(
+      "values",
+      "More Helm values, YAML texts; later ones win. Not for secrets: they are kept in the state.",
+    ),
+    tokenRevision: stack.variable("token_revision", {
+      type: "number",
+      default: 1,
+      description: "Raise it to enrol with a new token.",
+    }).numberValue,
+    timeout: stack.variable("timeout", {
+      type: "number",
+      default: 300,
+      description: `Seconds to wait until the ${kind} is ready.`,
+    }).numberValue,
     chart: chart("chart", `outpost-${kind}`, `of the ${kind}`),
     namespaceChart: chart("namespace_chart", "outpost-namespace", "of the namespace"),
   };
@@ -268,5 +301,8 @@ function nameReleases(install: WorkerRelease, name: string): void {
 
 function oneOf(variable: string, values: string[]) {
   const list = values.map((value) => JSON.stringify(value)).join(", ");
-  return { condition: `\${contains([${list}], var.${variable})}`, errorMessage: `Must be one of ${values.join(", ")}.` };
+  return {
+    condition: `\${contains([${list}], var.${variable})}`,
+    errorMessage: `Must be one of ${values.join(", ")}.`,
+  };
 }

@@ -2,7 +2,10 @@ import { writeModule } from "./hcl.ts";
 import type { Block } from "./schema.ts";
 
 const schema: Record<string, Block> = {
-  thing: { attributes: { name: { type: "string" } }, block_types: { part: { nesting_mode: "list", block: { attributes: {} } } } },
+  thing: {
+    attributes: { name: { type: "string" } },
+    block_types: { part: { nesting_mode: "list", block: { attributes: {} } } },
+  },
 };
 const find = (_: string, type: string) => schema[type]!;
 const write = (stack: Record<string, unknown>, comments = {}) => writeModule(stack as never, find, comments)["main.tf"];
@@ -27,7 +30,12 @@ test("the schema tells blocks from attributes", () => {
 });
 
 test("meta arguments stand apart, and hold references", () => {
-  const body = { name: "n", count: 2, depends_on: ["thing.y"], lifecycle: { ignore_changes: ["name"], prevent_destroy: true } };
+  const body = {
+    name: "n",
+    count: 2,
+    depends_on: ["thing.y"],
+    lifecycle: { ignore_changes: ["name"], prevent_destroy: true },
+  };
   expect(write({ resource: { thing: { x: body } } }, { "thing.x": "Why." })).toBe(`# Why.
 resource "thing" "x" {
   count = 2

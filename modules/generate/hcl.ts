@@ -19,13 +19,18 @@ const LAST = ["lifecycle", "depends_on"];
 const DROPPED = ["//", "provider", "terraform"];
 
 /** `main.tf`, `variables.tf` and `outputs.tf`. Comments are keyed by address, as `helm_release.agent`. */
-export function writeModule(stack: Json, find: FindBlock, comments: Record<string, string> = {}): Record<string, string> {
+export function writeModule(
+  stack: Json,
+  find: FindBlock,
+  comments: Record<string, string> = {},
+): Record<string, string> {
   const { variable = {}, output = {}, ...rest } = stack;
   const main: Part[] = [];
   for (const [kind, types] of Object.entries(rest)) {
     if (DROPPED.includes(kind)) continue;
     if (kind === "locals") main.push({ address: "local.", text: `locals {\n${attributes(types as Json, "  ")}}\n` });
-    else if (kind === "resource" || kind === "data" || kind === "ephemeral") main.push(...resources(kind, types as Json, find, comments));
+    else if (kind === "resource" || kind === "data" || kind === "ephemeral")
+      main.push(...resources(kind, types as Json, find, comments));
     else throw new Error(`modules have no \`${kind}\` blocks yet`);
   }
   return {

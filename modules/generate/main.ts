@@ -25,20 +25,29 @@ export async function generateModules(options: GenerateOptions = {}): Promise<vo
   writeFileSync(join(root, "SETTINGS.md"), settingsPage(readFileSync(join(root, "server/settings.yaml"), "utf8")));
   writeFolder(join(modules, "charts/outpost-agent/files/crds"), readCrds());
   const { generateManifests } = await import("./manifests.ts");
-  writeFolder(join(modules, "install/generated"), generateManifests(options.helm ?? findHelm(), join(modules, "charts")));
+  writeFolder(
+    join(modules, "install/generated"),
+    generateManifests(options.helm ?? findHelm(), join(modules, "charts")),
+  );
   const schema = readSchema(options.schema ?? join(root, "provider/generated/schema.json"), OWN);
   const { generateBindings } = await import("./bindings.ts");
-  const bindings = Object.entries(generateBindings(schema, "outpost/outpost")).map(([name, text]) => [name, HEADER + text]);
+  const bindings = Object.entries(generateBindings(schema, "outpost/outpost")).map(([name, text]) => [
+    name,
+    HEADER + text,
+  ]);
   bindings.push(["constructs.ts", HEADER + constructsList()]);
   writeFolder(join(modules, "constructs/bindings"), Object.fromEntries(bindings));
   // Only now: the definitions stand on the bindings that were just written.
   const { generateHcl } = await import("./modules.ts");
-  for (const [name, files] of Object.entries(generateHcl(finder(schema)))) writeFolder(join(modules, "hcl", name), files);
+  for (const [name, files] of Object.entries(generateHcl(finder(schema))))
+    writeFolder(join(modules, "hcl", name), files);
 }
 
 /** Exports every construct of a noun, so that a new file is all that a new one needs. */
 function constructsList(): string {
-  const names = readdirSync(join(modules, "constructs/nouns")).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+  const names = readdirSync(join(modules, "constructs/nouns")).filter(
+    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
+  );
   return `${names
     .sort()
     .map((name) => `export * from "../nouns/${name}";`)

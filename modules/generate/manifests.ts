@@ -18,7 +18,13 @@ export interface Manifest {
 const KUBERNETES = "1.30.0";
 
 /** `helm template` as objects. */
-export function helmTemplate(helm: string, chart: string, release: string, namespace: string, values: object): Manifest[] {
+export function helmTemplate(
+  helm: string,
+  chart: string,
+  release: string,
+  namespace: string,
+  values: object,
+): Manifest[] {
   const args = ["template", release, chart, "--namespace", namespace, "--kube-version", KUBERNETES, "--values", "-"];
   const text = execFileSync(helm, args, {
     input: JSON.stringify(values),
@@ -48,7 +54,9 @@ export function generateManifests(helm: string, charts: string): Record<string, 
         (["cluster", "namespaced"] as const).map((access) => {
           const engine = layout === "beside" ? { engine: "none" } : { mode: layout };
           const values = agentValues({ ...engine, namespaced: access === "namespaced", crds: { install: false } });
-          const rendered = render("outpost-agent", "outpost-agent", values).map((one) => JSON.stringify(withDigestSlots(one), null, 1));
+          const rendered = render("outpost-agent", "outpost-agent", values).map((one) =>
+            JSON.stringify(withDigestSlots(one), null, 1),
+          );
           return [access, rendered.map((text) => placeOf(objects, text))];
         }),
       ),
@@ -72,9 +80,16 @@ export function generateManifests(helm: string, charts: string): Record<string, 
   );
   // With everything; what was not asked for is taken out when it is handed out.
   const own = render("outpost-delegate", slots.delegateName, delegateValues);
-  const inNamespace = render("outpost-delegate", slots.delegateName, { ...delegateValues, permissions: { level: "namespace-admin" } });
+  const inNamespace = render("outpost-delegate", slots.delegateName, {
+    ...delegateValues,
+    permissions: { level: "namespace-admin" },
+  });
   add("delegate.ts", "delegate", [...own, ...inNamespace.filter((one) => one.kind === "RoleBinding")]);
-  add("namespace.ts", "namespace", render("outpost-namespace", "outpost-namespace", { name: slots.namespace }, "default"));
+  add(
+    "namespace.ts",
+    "namespace",
+    render("outpost-namespace", "outpost-namespace", { name: slots.namespace }, "default"),
+  );
   return files;
 }
 

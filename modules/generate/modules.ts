@@ -29,7 +29,10 @@ export function generateHcl(find: FindBlock): Record<string, Record<string, stri
   return Object.fromEntries(
     definitions.map((definition) => {
       const { stack, json } = synthesize(definition);
-      const hcl = { ...writeModule(json, find, definition.comments), "versions.tf": versions("helm_release" in (json.resource ?? {})) };
+      const hcl = {
+        ...writeModule(json, find, definition.comments),
+        "versions.tf": versions("helm_release" in (json.resource ?? {})),
+      };
       const files = Object.entries(hcl).map(([name, text]) => [name, HCL_HEADER + text]);
       return [definition.name, { ...Object.fromEntries(files), "README.md": readme(definition, stack) }];
     }),

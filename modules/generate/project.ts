@@ -67,14 +67,19 @@ in neither plan nor state.`,
       org: v.org,
       project: v.project,
       agent: v.agent,
-      generators: [Fn.jsonencode({ git: { repoURL: v.repositoryUrl, revision: v.revision, directories: [{ path: v.folders }] } })],
+      generators: [
+        Fn.jsonencode({ git: { repoURL: v.repositoryUrl, revision: v.revision, directories: [{ path: v.folders }] } }),
+      ],
       goTemplateOptions: ["missingkey=error"],
       template: Fn.jsonencode(template(v, appProject.status.name)),
       timeouts: { create: v.timeout, update: v.timeout },
       dependsOn: [credential],
     });
     set.overrideLogicalId("project");
-    stack.output("app_project_id", { value: appProject.id, description: "Id of the AppProject, for `app_project` of other objects." });
+    stack.output("app_project_id", {
+      value: appProject.id,
+      description: "Id of the AppProject, for `app_project` of other objects.",
+    });
     // The data source holds what the set has made; it is read after the set is changed.
     const now = new l1.DataApplicationSet(stack, "now", { id: set.id, org: v.org, project: v.project });
     now.overrideLogicalId("project");
@@ -140,7 +145,10 @@ function variables(stack: ModuleStack) {
     username: maybe("username", "Name to sign in with."),
     password: secret("password", "Password or access token, for an HTTPS address; not stored."),
     sshPrivateKey: secret("ssh_private_key", "Private key, for an SSH address; not stored."),
-    credentialsVersion: maybe("credentials_version", "Any value, when there are credentials; change it to send new ones."),
+    credentialsVersion: maybe(
+      "credentials_version",
+      "Any value, when there are credentials; change it to send new ones.",
+    ),
     timeout: text("timeout", "How long to wait until the applications are Healthy.", { default: "10m" }),
   };
 }

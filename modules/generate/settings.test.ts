@@ -23,7 +23,8 @@ function namesInCode(): Set<string> {
   for (const folder of ["server", "provider", "openapi"])
     for (const file of readdirSync(join(root, folder), { recursive: true }) as string[]) {
       if (!file.endsWith(".ts") || file.endsWith(".test.ts") || /(^|\/)(testing|generated)\//.test(file)) continue;
-      for (const [name] of readFileSync(join(root, folder, file), "utf8").matchAll(/\bOUTPOST_[A-Z0-9_]+/g)) names.add(name);
+      for (const [name] of readFileSync(join(root, folder, file), "utf8").matchAll(/\bOUTPOST_[A-Z0-9_]+/g))
+        names.add(name);
     }
   return names;
 }
@@ -33,7 +34,14 @@ test("every variable that the code reads stands in the table of settings, and no
   const read = namesInCode();
   expect([...read].filter((name) => !described.has(name) && !INTERNAL.has(name)).sort()).toEqual([]);
   // Made from its prefix, from the names of tools, or read by scripts of tasks only.
-  const indirect = new Set(["OUTPOST_SECRET_NAME", "OUTPOST_HELM", "OUTPOST_KUSTOMIZE", "OUTPOST_JSONNET", "DATABASE_URL", "REDIS_URL"]);
+  const indirect = new Set([
+    "OUTPOST_SECRET_NAME",
+    "OUTPOST_HELM",
+    "OUTPOST_KUSTOMIZE",
+    "OUTPOST_JSONNET",
+    "DATABASE_URL",
+    "REDIS_URL",
+  ]);
   expect([...described].filter((name) => !read.has(name) && !indirect.has(name)).sort()).toEqual([]);
 });
 

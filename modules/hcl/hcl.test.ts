@@ -16,15 +16,25 @@ let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   if (!existsSync(own)) throw new Error("dist/mirror is missing: npm run build");
   work = mkdtempSync(join(tmpdir(), "outpost-hcl-"));
-  for (const folder of ["modules/hcl", "modules/charts", ...examples]) cpSync(join(root, folder), join(work, folder), { recursive: true });
+  for (const folder of ["modules/hcl", "modules/charts", ...examples])
+    cpSync(join(root, folder), join(work, folder), { recursive: true });
   const programs = await buildTools(() => {}, ["terraform-provider-helm", "terraform-provider-kubernetes"]);
-  const config = await writeTerraformConfig(join(work, "terraform.rc"), { mirror: await terraformMirror(programs), own });
+  const config = await writeTerraformConfig(join(work, "terraform.rc"), {
+    mirror: await terraformMirror(programs),
+    own,
+  });
   env = { ...process.env, ...config };
 }, 120_000);
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 const terraform = (folder: string, ...args: string[]) =>
-  execFileSync("terraform", args, { cwd: folder, env, encoding: "utf8", timeout: 240_000, stdio: ["ignore", "pipe", "pipe"] });
+  execFileSync("terraform", args, {
+    cwd: folder,
+    env,
+    encoding: "utf8",
+    timeout: 240_000,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 const initialise = (folder: string) => terraform(folder, "init", "-input=false", "-no-color");
 const modules = () =>
   readdirSync(join(work, "modules/hcl"), { withFileTypes: true })
@@ -50,7 +60,11 @@ test("the CDKTF example synthesises by plain node to what plain terraform takes"
   const out = join(work, "cdktf.out");
   mkdirSync(out);
   const main = join(root, "examples/02-cdktf/main.ts");
-  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: root, env: { ...env, CDKTF_OUTDIR: out }, timeout: 240_000 });
+  execFileSync(process.execPath, ["--import", "tsx", main], {
+    cwd: root,
+    env: { ...env, CDKTF_OUTDIR: out },
+    timeout: 240_000,
+  });
   const stack = join(out, "stacks/quickstart");
   initialise(stack);
   expect(JSON.parse(terraform(stack, "validate", "-json"))).toMatchObject({ valid: true, diagnostics: [] });
@@ -63,7 +77,15 @@ test("a wrong value is refused by the module itself", () => {
   rmSync(join(folder, ".terraform"), { recursive: true, force: true });
   initialise(folder);
   const plan = () =>
-    terraform(folder, "plan", "-input=false", "-no-color", "-var=id=a", "-var=endpoint=https://o.example", "-var=mode=both");
+    terraform(
+      folder,
+      "plan",
+      "-input=false",
+      "-no-color",
+      "-var=id=a",
+      "-var=endpoint=https://o.example",
+      "-var=mode=both",
+    );
   expect(plan).toThrow(/Must be one of split, all/);
 }, 120_000);
 

@@ -27,17 +27,27 @@ test.each<[string, Record<string, string>, RegExp | undefined]>([
   ["Go by tag", { GO_IMAGE: "golang:1.26" }, /^golang:1.26 has no digest/],
   ["Terraform by tag", { TERRAFORM_IMAGE: "terraform:1.11.4" }, /^terraform:1.11.4 has no digest/],
   ["tools of another image, by tag", { TOOLS: "mine/tools:1" }, /^mine\/tools:1 has no digest/],
-  ["tools of another image, by digest, and Go is not used", { TOOLS: `mine/tools${digest}`, GO_IMAGE: "golang:1.26" }, undefined],
+  [
+    "tools of another image, by digest, and Go is not used",
+    { TOOLS: `mine/tools${digest}`, GO_IMAGE: "golang:1.26" },
+    undefined,
+  ],
   ["a digest of another kind", { NODE_IMAGE: "node@sha512:aa" }, /has no digest/],
   ["tags, for a trial", { NODE_IMAGE: "node:24", GO_IMAGE: "golang", PINNED: "false" }, undefined],
 ])("the build refuses images that a tag could move: %s", (_, given, want) => {
-  const { status, stderr } = spawnSync("sh", ["-c", run("has no digest")], { env: { ...pinned, ...given }, encoding: "utf8" });
+  const { status, stderr } = spawnSync("sh", ["-c", run("has no digest")], {
+    env: { ...pinned, ...given },
+    encoding: "utf8",
+  });
   expect([status, stderr]).toEqual(want ? [1, expect.stringMatching(want)] : [0, ""]);
 });
 
 test("the build refuses Debian packages without a time", () => {
   const script = run("apt-get install").replace(/&& apt-get update.*/, "");
-  const { status, stderr } = spawnSync("sh", ["-c", script], { env: { PINNED: "true", APT_SNAPSHOT: "" }, encoding: "utf8" });
+  const { status, stderr } = spawnSync("sh", ["-c", script], {
+    env: { PINNED: "true", APT_SNAPSHOT: "" },
+    encoding: "utf8",
+  });
   expect([status, stderr]).toEqual([1, expect.stringContaining("APT_SNAPSHOT is not set")]);
   const trial = spawnSync("sh", ["-c", script], { env: { PINNED: "false", APT_SNAPSHOT: "" }, encoding: "utf8" });
   expect([trial.status, trial.stderr]).toEqual([0, ""]);

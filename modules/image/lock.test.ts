@@ -29,7 +29,8 @@ test("what stands inside another package is covered by that one's digest", () =>
 
 test("digests are SHA-512, and every package has an exact version", () => {
   const weak = all.filter(
-    ([, { integrity, version, link }]) => !link && (!/^\d+\.\d+\.\d+/.test(version) || (integrity && !/^sha512-/.test(integrity))),
+    ([, { integrity, version, link }]) =>
+      !link && (!/^\d+\.\d+\.\d+/.test(version) || (integrity && !/^sha512-/.test(integrity))),
   );
   expect(weak.map(([path, { integrity }]) => [path, integrity])).toEqual([]);
 });

@@ -14,7 +14,8 @@ export function renderDocker(values: InstallValues): string {
     PATH: "/opt/outpost/tools/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   });
   const lines = env.map(([key, value]) => shellWord(`${key}=${value}`)).join(" \\\n  ");
-  const file = (path: string, text: string) => `printf '%s\\n' ${shellWord(text.trimEnd())} > "$dir/${path}"\nchmod 644 "$dir/${path}"\n`;
+  const file = (path: string, text: string) =>
+    `printf '%s\\n' ${shellWord(text.trimEnd())} > "$dir/${path}"\nchmod 644 "$dir/${path}"\n`;
   const mount = (path: string, target: string) => ` --mount "type=bind,source=$dir/${path},target=${target},readonly"`;
   const ca = caCertificate === undefined ? "" : mount("ca.crt", "/etc/outpost/ca.crt");
   const volumes = `--mount "type=volume,source=$name,target=/var/lib/outpost" --mount "type=volume,source=$name-tools,target=/opt/outpost/tools"`;

@@ -23,7 +23,11 @@ export function renderEcs(values: InstallValues): string {
   const mounts = { tmp: "/tmp", work: "/var/lib/outpost", tools: "/opt/outpost/tools", ca: "/etc/outpost/ca" };
   const used = Object.entries(mounts).filter(([name]) => name !== "ca" || caCertificate !== undefined);
   const mountPoints = (...readOnly: string[]) =>
-    used.map(([sourceVolume, containerPath]) => ({ sourceVolume, containerPath, readOnly: readOnly.includes(sourceVolume) }));
+    used.map(([sourceVolume, containerPath]) => ({
+      sourceVolume,
+      containerPath,
+      readOnly: readOnly.includes(sourceVolume),
+    }));
   const common = {
     image,
     readonlyRootFilesystem: true,
@@ -31,7 +35,8 @@ export function renderEcs(values: InstallValues): string {
   };
   // New volumes are root's, and the delegate is not. Root owns them, so that it needs no capability for this.
   const prepare = ["chmod 1777 /tmp", "chmod 0777 /var/lib/outpost /opt/outpost/tools"];
-  if (caCertificate !== undefined) prepare.push(`printf '%s\\n' "$CA" > /etc/outpost/ca/ca.crt`, "chmod 0644 /etc/outpost/ca/ca.crt");
+  if (caCertificate !== undefined)
+    prepare.push(`printf '%s\\n' "$CA" > /etc/outpost/ca/ca.crt`, "chmod 0644 /etc/outpost/ca/ca.crt");
   const drop = { capabilities: { drop: ["ALL"] } };
   const containers: object[] = [
     {

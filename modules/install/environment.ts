@@ -1,7 +1,10 @@
 import type { InstallValues } from "./values.ts";
 
 /** A delegate's settings as variables, without the token: each value is one line. */
-export function environmentOf(values: InstallValues, more: Record<string, string | undefined> = {}): [string, string][] {
+export function environmentOf(
+  values: InstallValues,
+  more: Record<string, string | undefined> = {},
+): [string, string][] {
   const { id, account, endpoint, tags, description, httpsProxy, noProxy } = values;
   const all: Record<string, string | undefined> = {
     OUTPOST_ENDPOINT: endpoint,
@@ -11,7 +14,10 @@ export function environmentOf(values: InstallValues, more: Record<string, string
     // For people only, and files of variables have no way to write a line's end.
     DELEGATE_DESCRIPTION: description?.replaceAll(/\s+/g, " ").trim() || undefined,
     HTTPS_PROXY: httpsProxy,
-    NO_PROXY: httpsProxy === undefined ? undefined : ["localhost", "127.0.0.1", ...(noProxy ?? "").split(",").filter(Boolean)].join(","),
+    NO_PROXY:
+      httpsProxy === undefined
+        ? undefined
+        : ["localhost", "127.0.0.1", ...(noProxy ?? "").split(",").filter(Boolean)].join(","),
     ...more,
   };
   return Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);

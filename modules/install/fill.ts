@@ -28,7 +28,8 @@ function walk(node: unknown, filling: Filling): unknown {
   if (node === null || typeof node !== "object") return node;
   const pairs = Object.entries(node).map(([key, value]) => [text(key, filling), walk(value, filling)] as const);
   // In an environment entry or a reference the value is the point: without it the whole entry goes.
-  if ("name" in node && pairs.some(([key, value]) => value === DROP && (key === "name" || key === "value"))) return DROP;
+  if ("name" in node && pairs.some(([key, value]) => value === DROP && (key === "name" || key === "value")))
+    return DROP;
   return Object.fromEntries(pairs.filter(([, value]) => value !== DROP));
 }
 

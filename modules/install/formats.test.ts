@@ -98,10 +98,14 @@ test("the generated installers are the scripts", () => {
 });
 
 test("braces, brackets and here-strings of the PowerShell installer are paired", () => {
-  const [script, source, ...none] = [installPs1.replace(/@'\n[\s\S]*?\n'@/, ""), /@'\n([\s\S]*?)\n'@/.exec(installPs1)![1]!];
+  const [script, source, ...none] = [
+    installPs1.replace(/@'\n[\s\S]*?\n'@/, ""),
+    /@'\n([\s\S]*?)\n'@/.exec(installPs1)![1]!,
+  ];
   expect(none).toEqual([]);
   for (const text of [script, source])
-    for (const [open, close] of ["{}", "()"]) expect([open, text.split(open!).length]).toEqual([open, text.split(close!).length]);
+    for (const [open, close] of ["{}", "()"])
+      expect([open, text.split(open!).length]).toEqual([open, text.split(close!).length]);
 });
 
 test.each([
@@ -112,6 +116,9 @@ test.each([
   ["kubernetes", "redisImage", "redis:7"],
 ] as const)("%s has no place for %s and says what to do instead", (format, field, value) => {
   const { namespace: _, ...given } = values;
-  expect(refusedForDelegate(format, { ...given, [field]: value })).toEqual({ field, why: expect.stringMatching(/: [^:]+\.$/) });
+  expect(refusedForDelegate(format, { ...given, [field]: value })).toEqual({
+    field,
+    why: expect.stringMatching(/: [^:]+\.$/),
+  });
   expect(refusedForDelegate(format, given)).toBeUndefined();
 });

@@ -3,7 +3,8 @@ import { comment, some, yaml } from "./yaml.ts";
 
 /** Values for the chart `outpost-delegate`, and how to use them. */
 export function renderDelegateValues(values: InstallValues): string {
-  const { id, account, org, project, description, tags, endpoint, token, existingSecret, replicas, permissions } = values;
+  const { id, account, org, project, description, tags, endpoint, token, existingSecret, replicas, permissions } =
+    values;
   const { image, imagePullSecret, httpsProxy, noProxy, caCertificate, initScript, namespace } = values;
   // Helm's bound on the name of a release.
   const release = delegateName(id).slice(0, 53).replace(/-+$/, "");

@@ -18,7 +18,8 @@ const PARTS: Record<Exclude<DelegateFormat, "kubernetes" | "helm-values">, Parti
     namespace: "Docker has no namespaces: leave it out, or use the format kubernetes.",
     permissions: "Permissions are rights in a Kubernetes cluster: leave it out, or use the format kubernetes.",
     imagePullSecret: "Docker pulls with the sign-in of the machine: run `docker login` there and leave this out.",
-    existingSecret: "Docker has no secrets outside of a swarm: use `withToken: false` and give the token to the script in DELEGATE_TOKEN.",
+    existingSecret:
+      "Docker has no secrets outside of a swarm: use `withToken: false` and give the token to the script in DELEGATE_TOKEN.",
   },
   ecs: {
     namespace: "A task definition has no namespace: leave it out, or use the format kubernetes.",
@@ -49,13 +50,20 @@ const ONLY_DELEGATES = ["existingSecret", "namespace", "replicas", "permissions"
 export function refusedForDelegate(format: DelegateFormat, given: Given): Refused | undefined {
   if (given.redisImage !== undefined) return { field: "redisImage", why: "A delegate has no Redis: leave it out." };
   for (const field of ONLY_AGENTS)
-    if (given[field] !== undefined) return { field, why: "It is about the controller of an agent: a delegate has none, leave it out." };
-  const parts: Partial<Record<Field, string>> = format === "kubernetes" || format === "helm-values" ? {} : PARTS[format];
-  for (const [field, why] of Object.entries(parts)) if (given[field as Field] !== undefined) return { field: field as Field, why };
+    if (given[field] !== undefined)
+      return { field, why: "It is about the controller of an agent: a delegate has none, leave it out." };
+  const parts: Partial<Record<Field, string>> =
+    format === "kubernetes" || format === "helm-values" ? {} : PARTS[format];
+  for (const [field, why] of Object.entries(parts))
+    if (given[field as Field] !== undefined) return { field: field as Field, why };
   const malformed = wrong(given);
   if (malformed) return malformed;
   const { initScript } = given;
-  if (format === "ecs" && initScript !== undefined && Buffer.byteLength(renderEcs({ ...given, namespace: "" })) > ECS_MAX_BYTES)
+  if (
+    format === "ecs" &&
+    initScript !== undefined &&
+    Buffer.byteLength(renderEcs({ ...given, namespace: "" })) > ECS_MAX_BYTES
+  )
     return {
       field: "initScript",
       why: "A task definition takes 64 KiB in all, and this is longer: put the tools into an image of yours instead.",
@@ -63,8 +71,13 @@ export function refusedForDelegate(format: DelegateFormat, given: Given): Refuse
   return undefined;
 }
 
-export function refusedForAgent(what: "manifest" | "values", given: Partial<InstallValues>, withToken: boolean): Refused | undefined {
-  for (const field of ONLY_DELEGATES) if (given[field] !== undefined) return { field, why: "Only delegates have it: leave it out." };
+export function refusedForAgent(
+  what: "manifest" | "values",
+  given: Partial<InstallValues>,
+  withToken: boolean,
+): Refused | undefined {
+  for (const field of ONLY_DELEGATES)
+    if (given[field] !== undefined) return { field, why: "Only delegates have it: leave it out." };
   if (!withToken && what === "manifest")
     return {
       field: "withToken",
@@ -80,12 +93,22 @@ export function refusedForEngine(given: Partial<InstallValues>): Refused | undef
   if (given.engine !== "argocd") return undefined;
   const field = ONLY_OUR_ENGINE.find((one) => given[one] !== undefined);
   return (
-    field && { field, why: "The agent's engine is Argo CD, so no controller, repo server or Redis of Outpost is installed: leave it out." }
+    field && {
+      field,
+      why: "The agent's engine is Argo CD, so no controller, repo server or Redis of Outpost is installed: leave it out.",
+    }
   );
 }
 
 /** Fields that end in commands and files of variables. */
-function wrong({ image, redisImage, httpsProxy, noProxy, caCertificate, initScript }: Partial<InstallValues>): Refused | undefined {
+function wrong({
+  image,
+  redisImage,
+  httpsProxy,
+  noProxy,
+  caCertificate,
+  initScript,
+}: Partial<InstallValues>): Refused | undefined {
   for (const [field, value] of Object.entries({ image, redisImage }))
     if (value !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/.test(value))
       return { field: field as Field, why: "An image is registry/repository:tag, or with @sha256:… at its end." };
@@ -96,6 +119,7 @@ function wrong({ image, redisImage, httpsProxy, noProxy, caCertificate, initScri
   if (caCertificate !== undefined && !/^[\t\r\n -~]*-----BEGIN CERTIFICATE-----[\t\r\n -~]*$/.test(caCertificate))
     return { field: "caCertificate", why: "This is the text of a PEM file, with -----BEGIN CERTIFICATE----- in it." };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the point
-  if (initScript !== undefined && /\u0000/.test(initScript)) return { field: "initScript", why: "A script has no NUL characters." };
+  if (initScript !== undefined && /\u0000/.test(initScript))
+    return { field: "initScript", why: "A script has no NUL characters." };
   return undefined;
 }

@@ -33,17 +33,31 @@ test.each<[string, InstallValues]>([
   ["with shards", { ...agent, shards: 3, shardBy: "cluster", scmProviders: ["api.github.com", "git.example"] }],
   ["with shards, namespaced", { ...agent, mode: "namespaced", shards: 2 }],
   ["beside an Argo CD", { ...agent, engine: "argocd" }],
-  ["beside an Argo CD, namespaced, with everything", { ...agent, ...more, engine: "argocd", mode: "namespaced", org: "acme" }],
+  [
+    "beside an Argo CD, namespaced, with everything",
+    { ...agent, ...more, engine: "argocd", mode: "namespaced", org: "acme" },
+  ],
   ["with a proxy only", { ...agent, httpsProxy: "http://p:1" }],
   ["with an authority", { ...agent, caCertificate: "-----BEGIN CERTIFICATE-----" }],
   ["with an empty list of exceptions", { ...agent, httpsProxy: "http://p:1", noProxy: "" }],
-  ["with values that YAML would take for others", { ...agent, token: "1e3", image: "no", imagePullSecret: "null", namespace: "123" }],
+  [
+    "with values that YAML would take for others",
+    { ...agent, token: "1e3", image: "no", imagePullSecret: "null", namespace: "123" },
+  ],
 ])("an agent's manifest is what helm renders with its values: %s", (_, values) => {
   const got = read(renderAgentManifest(values));
-  const passwords = got.find((m) => m.metadata.name === "outpost-agent-internal")?.stringData as Record<string, string> | undefined;
+  const passwords = got.find((m) => m.metadata.name === "outpost-agent-internal")?.stringData as
+    | Record<string, string>
+    | undefined;
   const own = { ...(parse(renderAgentValues(values)) as object), crds: { keep: false } };
   const internal = passwords
-    ? { internal: { repoToken: passwords["repo-token"], redisPassword: passwords["redis-password"], readsToken: passwords["reads-token"] } }
+    ? {
+        internal: {
+          repoToken: passwords["repo-token"],
+          redisPassword: passwords["redis-password"],
+          readsToken: passwords["reads-token"],
+        },
+      }
     : {};
   const want = helmTemplate(helm, chart("outpost-agent"), "outpost-agent", values.namespace, { ...own, ...internal });
   expect(normal(got.filter((m) => m.kind !== "Namespace"))).toEqual(normal(want));
@@ -56,7 +70,16 @@ test.each<[string, InstallValues]>([
   ["plain", delegate],
   [
     "with everything",
-    { ...delegate, ...more, org: "acme", description: 'a: "b"', tags: ["x", "y"], caCertificate: pem, initScript: "a\nb", replicas: 3 },
+    {
+      ...delegate,
+      ...more,
+      org: "acme",
+      description: 'a: "b"',
+      tags: ["x", "y"],
+      caCertificate: pem,
+      initScript: "a\nb",
+      replicas: 3,
+    },
   ],
   ["with a long id", { ...delegate, id: "d".repeat(62) }],
   ["with an authority", { ...delegate, caCertificate: pem }],
@@ -71,13 +94,26 @@ test.each<[string, InstallValues]>([
   const release = got[0]!.metadata.labels!["app.kubernetes.io/instance"]!;
   // Helm takes no longer names, though Kubernetes takes them as labels.
   const short = release.slice(0, 53);
-  const want = helmTemplate(helm, chart("outpost-delegate"), short, "spot", parse(renderDelegateValues(values)) as object);
-  const named = JSON.stringify(want).replaceAll(`"app.kubernetes.io/instance":"${short}"`, `"app.kubernetes.io/instance":"${release}"`);
+  const want = helmTemplate(
+    helm,
+    chart("outpost-delegate"),
+    short,
+    "spot",
+    parse(renderDelegateValues(values)) as object,
+  );
+  const named = JSON.stringify(want).replaceAll(
+    `"app.kubernetes.io/instance":"${short}"`,
+    `"app.kubernetes.io/instance":"${release}"`,
+  );
   expect(normal(got)).toEqual(normal(JSON.parse(named) as Manifest[]));
 });
 
 test("nothing of the placeholders is left, and nothing is a template", () => {
-  const texts = [renderAgentManifest(agent), renderAgentManifest({ ...agent, layout: "all" }), renderDelegateManifest(delegate)];
+  const texts = [
+    renderAgentManifest(agent),
+    renderAgentManifest({ ...agent, layout: "all" }),
+    renderDelegateManifest(delegate),
+  ];
   for (const text of [...texts, renderDelegateManifest(noToken)]) {
     expect(text).not.toMatch(/slot-|\{\{/);
     expect(text).not.toMatch(/: ?(undefined|null)$/m);
@@ -86,7 +122,12 @@ test("nothing of the placeholders is left, and nothing is a template", () => {
 
 test("the namespace comes first, definitions before what uses them", () => {
   const kinds = read(renderAgentManifest(agent)).map((m) => m.kind);
-  expect(kinds.slice(0, 4)).toEqual(["Namespace", "CustomResourceDefinition", "CustomResourceDefinition", "CustomResourceDefinition"]);
+  expect(kinds.slice(0, 4)).toEqual([
+    "Namespace",
+    "CustomResourceDefinition",
+    "CustomResourceDefinition",
+    "CustomResourceDefinition",
+  ]);
   expect(kinds.at(-1)).toBe("Deployment");
 });
 
@@ -104,13 +145,17 @@ test("a value that looks like another placeholder stays as it is", () => {
 
 test("the same token gives the same passwords, another token others", () => {
   const passwords = (token: string) =>
-    JSON.stringify(read(renderAgentManifest({ ...agent, token })).find((m) => m.metadata.name === "outpost-agent-internal")!.stringData);
+    JSON.stringify(
+      read(renderAgentManifest({ ...agent, token })).find((m) => m.metadata.name === "outpost-agent-internal")!
+        .stringData,
+    );
   expect(passwords("a")).toBe(passwords("a"));
   expect(passwords("a")).not.toBe(passwords("b"));
 });
 
 test("the image is the chart's unless another is named", () => {
-  const images = (values: InstallValues) => new Set([...renderAgentManifest(values).matchAll(/^\s+image: "(.*)"$/gm)].map((m) => m[1]));
+  const images = (values: InstallValues) =>
+    new Set([...renderAgentManifest(values).matchAll(/^\s+image: "(.*)"$/gm)].map((m) => m[1]));
   expect(images(agent)).toEqual(new Set([DEFAULT_IMAGE]));
   expect(images({ ...agent, image: "mine:1" })).toEqual(new Set(["mine:1"]));
 });
@@ -133,7 +178,10 @@ function normal(manifests: Manifest[]): unknown[] {
     .map(
       (m) =>
         JSON.parse(
-          JSON.stringify(m).replaceAll('"app.kubernetes.io/managed-by":"Helm"', '"app.kubernetes.io/managed-by":"outpost-manifest"'),
+          JSON.stringify(m).replaceAll(
+            '"app.kubernetes.io/managed-by":"Helm"',
+            '"app.kubernetes.io/managed-by":"outpost-manifest"',
+          ),
         ) as Manifest,
     )
     .sort((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));

@@ -31,7 +31,20 @@ export function renderDelegateManifest(values: InstallValues): string {
 
 /** Values for the chart `outpost-agent`. */
 export function renderAgentValues(values: InstallValues): string {
-  const { id, account, org, project, endpoint, token, image, redisImage, httpsProxy, noProxy, imagePullSecret, caCertificate } = values;
+  const {
+    id,
+    account,
+    org,
+    project,
+    endpoint,
+    token,
+    image,
+    redisImage,
+    httpsProxy,
+    noProxy,
+    imagePullSecret,
+    caCertificate,
+  } = values;
   const body = some({
     agent: some({ id, account, org, project }),
     endpoint,
@@ -58,7 +71,17 @@ function documents(manifests: readonly object[], values: InstallValues): string 
 }
 
 function fillingOf(values: InstallValues): Filling {
-  const { id, account, org = "-", project = "-", endpoint, token, httpsProxy, imagePullSecret, image = DEFAULT_IMAGE } = values;
+  const {
+    id,
+    account,
+    org = "-",
+    project = "-",
+    endpoint,
+    token,
+    httpsProxy,
+    imagePullSecret,
+    image = DEFAULT_IMAGE,
+  } = values;
   const { initScript, caCertificate } = values;
   // The passwords between the agent's programs are drawn from the token: as hard to guess, and the same in each rendering of it.
   const drawn = (what: string) => (token === undefined ? undefined : sha256(`outpost/${what}\n${token}`).slice(0, 48));
@@ -81,7 +104,8 @@ function fillingOf(values: InstallValues): Filling {
     imagePullSecret,
     httpsProxy,
     // Without a proxy the whole entry goes; with one, the cluster's own addresses stay.
-    moreNoProxy: httpsProxy === undefined ? undefined : ["", ...(values.noProxy ?? "").split(",").filter(Boolean)].join(","),
+    moreNoProxy:
+      httpsProxy === undefined ? undefined : ["", ...(values.noProxy ?? "").split(",").filter(Boolean)].join(","),
     repoToken,
     redisPassword,
     readsToken,

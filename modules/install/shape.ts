@@ -17,10 +17,13 @@ export function shape(manifests: readonly object[], values: InstallValues): obje
   const kept = manifests.map((one) => without(one, out) as Json);
   if (values.kind === "delegate") return kept.filter((one) => bound(one, values)).map((one) => delegate(one, values));
   const { shards = 1 } = values;
-  return shards > 1 ? kept.flatMap((one) => (isController(one) ? sharded(one, shards, values.shardBy ?? "application") : one)) : kept;
+  return shards > 1
+    ? kept.flatMap((one) => (isController(one) ? sharded(one, shards, values.shardBy ?? "application") : one))
+    : kept;
 }
 
-const isController = ({ kind, metadata }: Json): boolean => kind === "Deployment" && metadata.name === "outpost-agent-controller";
+const isController = ({ kind, metadata }: Json): boolean =>
+  kind === "Deployment" && metadata.name === "outpost-agent-controller";
 
 /** One Deployment for each shard, as the chart makes them. */
 function sharded(deployment: Json, shards: number, by: string): Json[] {
@@ -50,13 +53,18 @@ function sharded(deployment: Json, shards: number, by: string): Json[] {
 
 /** Whether anything is left of an object after its values were filled in. */
 export const isFilled = ({ kind, data, stringData }: Json): boolean =>
-  kind === "ConfigMap" ? Object.keys(data ?? {}).length > 0 : kind !== "Secret" || !stringData || Object.keys(stringData).length > 0;
+  kind === "ConfigMap"
+    ? Object.keys(data ?? {}).length > 0
+    : kind !== "Secret" || !stringData || Object.keys(stringData).length > 0;
 
 function without(node: unknown, names: ReadonlySet<string>, list = false): unknown {
-  if (Array.isArray(node)) return node.filter((item) => !list || !names.has(item?.name)).map((item) => without(item, names));
+  if (Array.isArray(node))
+    return node.filter((item) => !list || !names.has(item?.name)).map((item) => without(item, names));
   if (node === null || typeof node !== "object") return node;
   const pairs = Object.entries(node).map(([key, value]) => [key, without(value, names, LISTS.includes(key))] as const);
-  return Object.fromEntries(pairs.filter(([key, value]) => key !== "initContainers" || (value as unknown[]).length > 0));
+  return Object.fromEntries(
+    pairs.filter(([key, value]) => key !== "initContainers" || (value as unknown[]).length > 0),
+  );
 }
 
 /** Of the two bindings, the one that the permissions want. */

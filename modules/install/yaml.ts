@@ -2,7 +2,12 @@ import { stringify } from "yaml";
 
 /** Every string is quoted: Kubernetes reads YAML 1.1, where a bare `no` or `1e3` is no string. */
 export const yaml = (value: unknown): string =>
-  stringify(value, { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0, aliasDuplicateObjects: false });
+  stringify(value, {
+    defaultStringType: "QUOTE_DOUBLE",
+    defaultKeyType: "PLAIN",
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  });
 
 /** The object's fields that have a value; undefined when none has. */
 export function some(object: Record<string, unknown>): Record<string, unknown> | undefined {

@@ -76,7 +76,12 @@ function addNoun(doc: Json, noun: NounHead, tag: string): void {
   const plural = pluralOf(noun);
   const schemas = doc.components.schemas;
   schemas[`${name}Spec`].properties.labels ??= LABELS;
-  schemas[`${name}Put`] = { type: "object", additionalProperties: false, required: ["spec"], properties: { spec: ref(`${name}Spec`) } };
+  schemas[`${name}Put`] = {
+    type: "object",
+    additionalProperties: false,
+    required: ["spec"],
+    properties: { spec: ref(`${name}Spec`) },
+  };
   schemas[`${name}Patch`] = {
     type: "object",
     description: "JSON merge patch (RFC 7396) of the object; null removes a field.",
@@ -121,7 +126,10 @@ function addNoun(doc: Json, noun: NounHead, tag: string): void {
     content: { "application/json": { schema: ref(schema) } },
   });
   const problem = { "4XX": { $ref: "#/components/responses/Problem" } };
-  const body = (schema: string, type = "application/json") => ({ required: true, content: { [type]: { schema: ref(schema) } } });
+  const body = (schema: string, type = "application/json") => ({
+    required: true,
+    content: { [type]: { schema: ref(schema) } },
+  });
   const common = (operationId: string, summary: string, access: string) => ({
     operationId,
     summary,
@@ -168,7 +176,12 @@ function addNoun(doc: Json, noun: NounHead, tag: string): void {
       "Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new.",
     schema: { type: "boolean", default: false },
   };
-  const writeParameters = [...item, param("ifMatch"), ...(noun.delivered ? [move] : []), ...(noun.discovered ? [param("adopt")] : [])];
+  const writeParameters = [
+    ...item,
+    param("ifMatch"),
+    ...(noun.delivered ? [move] : []),
+    ...(noun.discovered ? [param("adopt")] : []),
+  ];
   doc.paths[`/v1/${collection}`] = {
     get: {
       ...common(`list${plural}`, `List ${collection}`, "viewer"),
@@ -257,7 +270,8 @@ function expand(path: string, short: Json, tag: string): Json {
   const { status, type = "application/json", types = [type], schema } = short.answer;
   const answer = (of: string) =>
     schema ? ref(schema) : { type: "string", ...(of === "application/octet-stream" ? { format: "binary" } : {}) };
-  const content = status === 204 ? {} : { content: Object.fromEntries(types.map((of: string) => [of, { schema: answer(of) }])) };
+  const content =
+    status === 204 ? {} : { content: Object.fromEntries(types.map((of: string) => [of, { schema: answer(of) }])) };
   const security = SECURITY[short["x-access"]];
   return {
     operationId: short.operationId,
@@ -272,7 +286,9 @@ function expand(path: string, short: Json, tag: string): Json {
     responses: {
       [status]: { description: status === 204 ? "Done." : "The answer.", ...content },
       "4XX": { $ref: "#/components/responses/Problem" },
-      ...(path === "/readyz" ? { 503: { description: "Not ready.", content: { "text/plain": { schema: { type: "string" } } } } } : {}),
+      ...(path === "/readyz"
+        ? { 503: { description: "Not ready.", content: { "text/plain": { schema: { type: "string" } } } } }
+        : {}),
     },
   };
 }
@@ -282,8 +298,15 @@ const SECURITY: Readonly<Record<string, Json[]>> = { public: [], worker: [{ work
 
 function bodyOf(short: Json): Json {
   if (short.body)
-    return { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } };
+    return {
+      requestBody: {
+        required: short.bodyRequired ?? false,
+        content: { "application/json": { schema: ref(short.body) } },
+      },
+    };
   if (short.bodyType)
-    return { requestBody: { required: true, content: { [short.bodyType]: { schema: { type: "string", format: "binary" } } } } };
+    return {
+      requestBody: { required: true, content: { [short.bodyType]: { schema: { type: "string", format: "binary" } } } },
+    };
   return short.rawTypes ? { "x-raw": true, requestBody: { required: true, content: rawContent(short.rawTypes) } } : {};
 }

@@ -15,10 +15,16 @@ test.each([
   ["an optional object", spec({ a: { type: "object" } }), ["XSpec.a"]],
   ["an optional list", spec({ a: { type: "array", items: {} } }), ["XSpec.a"]],
   ["one behind a reference", spec({ a: { $ref: "#/components/schemas/Free" } }), ["XSpec.a"]],
-  ["one inside a list", spec({ a: { type: "array", minItems: 1, items: { properties: { b: { type: "array" } } } } }), ["XSpec.a[].b"]],
+  [
+    "one inside a list",
+    spec({ a: { type: "array", minItems: 1, items: { properties: { b: { type: "array" } } } } }),
+    ["XSpec.a[].b"],
+  ],
   [
     "one inside a map",
-    spec({ a: { "x-empty-counts": false, type: "object", additionalProperties: { properties: { b: { type: "array" } } } } }),
+    spec({
+      a: { "x-empty-counts": false, type: "object", additionalProperties: { properties: { b: { type: "array" } } } },
+    }),
     ["XSpec.a.*.b"],
   ],
   ["a decided one", spec({ a: { type: "object", "x-empty-counts": false } }), []],

@@ -28,7 +28,8 @@ function visit(schemas: Json, given: Json, path: string, out: string[]): void {
 }
 
 const mayBeEmpty = (schema: Json): boolean =>
-  (schema.type === "array" && !schema.minItems) || (schema.type === "object" && !schema.minProperties && !schema.required?.length);
+  (schema.type === "array" && !schema.minItems) ||
+  (schema.type === "object" && !schema.minProperties && !schema.required?.length);
 
 function resolve(schemas: Json, schema: Json): Json {
   if (typeof schema.$ref !== "string") return schema;

@@ -19,7 +19,9 @@ const write = (name: string, text: string) => writeFileSync(join(out, name), tex
 
 const undecided = undecidedEmptiness(doc.components.schemas);
 if (undecided.length > 0)
-  throw new Error(`say with x-empty-counts (true or false) whether an empty value means something else than none: ${undecided.join(", ")}`);
+  throw new Error(
+    `say with x-empty-counts (true or false) whether an empty value means something else than none: ${undecided.join(", ")}`,
+  );
 
 mkdirSync(out, { recursive: true });
 write("openapi.json", `${JSON.stringify(doc, null, 1)}\n`);
@@ -72,7 +74,9 @@ function paramsTable(): string {
 function codesTable(): string {
   const codes = parse(readFileSync(join(root, "spec/codes.yaml"), "utf8"));
   const rows = Object.entries(codes).map(([code, row]) => `  ${code}: ${JSON.stringify(row)},`);
-  return ["export const codes = {", ...rows, "} as const;", "export type ProblemCode = keyof typeof codes;", ""].join("\n");
+  return ["export const codes = {", ...rows, "} as const;", "export type ProblemCode = keyof typeof codes;", ""].join(
+    "\n",
+  );
 }
 
 /** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, what workers report, files of the command line. */
@@ -82,7 +86,12 @@ async function writeValidators(): Promise<void> {
       n,
     ),
   );
-  const ajv = new Ajv2020({ strict: false, allErrors: true, code: { source: true, esm: true }, validateFormats: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    code: { source: true, esm: true },
+    validateFormats: false,
+  });
   ajv.addSchema({ $id: "contract", components: doc.components } as never);
   const refs: Record<string, string> = {};
   for (const name of names) {

@@ -29,11 +29,14 @@ export interface NounHead {
 /** The heads of all nouns, in the order of their files. */
 export function readNouns(specDir: string): NounHead[] {
   const files = readdirSync(specDir).filter((file) => file.endsWith(".yaml"));
-  return files.sort().flatMap((file) => (parse(readFileSync(join(specDir, file), "utf8")) as { noun?: NounHead }).noun ?? []);
+  return files
+    .sort()
+    .flatMap((file) => (parse(readFileSync(join(specDir, file), "utf8")) as { noun?: NounHead }).noun ?? []);
 }
 
 /** The name of the operation that lists a noun, without `list`. */
-export const pluralOf = ({ plural, collection }: NounHead): string => plural ?? collection[0]!.toUpperCase() + collection.slice(1);
+export const pluralOf = ({ plural, collection }: NounHead): string =>
+  plural ?? collection[0]!.toUpperCase() + collection.slice(1);
 
 /** `x-nouns` of a schema: which collections its `enum` has. */
 export function collectionsOf(nouns: readonly NounHead[], which: string): string[] {

@@ -41,8 +41,23 @@ export function parseCron(text: string): Schedule | string {
     read.push(set);
   }
   const any = (field: string) => /(^|,)[*?](\/1)?(,|$)/.test(field);
-  const [minutes, hours, days, months, weekdays] = read as [Set<number>, Set<number>, Set<number>, Set<number>, Set<number>];
-  return { minutes, hours, days, months, weekdays, anyDay: any(fields[2]!), anyWeekday: any(fields[4]!), ...(zone ? { zone } : {}) };
+  const [minutes, hours, days, months, weekdays] = read as [
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+  ];
+  return {
+    minutes,
+    hours,
+    days,
+    months,
+    weekdays,
+    anyDay: any(fields[2]!),
+    anyWeekday: any(fields[4]!),
+    ...(zone ? { zone } : {}),
+  };
 }
 
 function parseField(field: string, least: number, most: number, names: string[]): Set<number> | string {

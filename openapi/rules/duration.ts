@@ -1,4 +1,14 @@
-const UNITS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** A year: longer waits of a configuration are mistakes. */
 const MAX_WAIT = 365 * 86_400_000;
@@ -6,12 +16,14 @@ const MAX_WAIT = 365 * 86_400_000;
 /** Milliseconds of numbers with units, whose form was looked at. */
 function sum(text: string): number {
   let total = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h|d)/g)) total += Number(number) * UNITS[unit!]!;
+  for (const [, number, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h|d)/g))
+    total += Number(number) * UNITS[unit!]!;
   return total;
 }
 
 /** Milliseconds of `90s`, `5m`, `1h30m`, `2d`, as flags and the service's fields have them; undefined when the text is no duration. */
-export const parseDuration = (text: string): number | undefined => (/^([0-9]{1,9}(ms|s|m|h|d))+$/.test(text) ? sum(text) : undefined);
+export const parseDuration = (text: string): number | undefined =>
+  /^([0-9]{1,9}(ms|s|m|h|d))+$/.test(text) ? sum(text) : undefined;
 
 /** How long to wait, as Terraform's configurations say it: fractions, no days, more than nothing and at most a year. */
 export function parseWait(text: string): number | undefined {

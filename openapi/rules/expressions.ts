@@ -4,7 +4,8 @@ import { didYouMean } from "./suggest.ts";
 
 /** A JSON pointer, RFC 6901. */
 export function jsonPointerFault(text: string): string | undefined {
-  if (!text.startsWith("/")) return `${quoted(text)} is not a JSON pointer: begin with \`/\`, for example \`/spec/replicas\`.`;
+  if (!text.startsWith("/"))
+    return `${quoted(text)} is not a JSON pointer: begin with \`/\`, for example \`/spec/replicas\`.`;
   if (/~(?![01])/.test(text))
     return `${quoted(text)} is not a JSON pointer: write \`~\` as \`~0\` and a \`/\` inside a name as \`~1\`, for example \`/metadata/annotations/example.com~1note\`.`;
   return undefined;
@@ -59,7 +60,8 @@ function unbalanced(text: string): string | undefined {
 
 /** A glob: `*`, `?`, `[a-z]`, `{a,b}`. One that cannot be read matches nothing, and is not told of again. */
 export function globFault(text: string, braces = true): string | undefined {
-  const fault = (what: string) => `The pattern ${quoted(text)} cannot be read: ${what}. Write a glob, for example \`team-*\`.`;
+  const fault = (what: string) =>
+    `The pattern ${quoted(text)} cannot be read: ${what}. Write a glob, for example \`team-*\`.`;
   if (text === "") return "A pattern must not be empty: `*` means all.";
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -81,15 +83,18 @@ export function globFault(text: string, braces = true): string | undefined {
 
 /** The first range of a class whose end comes before its beginning, as in `[z-a]`. */
 function backwards(inside: string): string | undefined {
-  for (const [range, from, to] of inside.matchAll(/\\?([^\\])-\\?([^\\])/gu)) if (from!.codePointAt(0)! > to!.codePointAt(0)!) return range;
+  for (const [range, from, to] of inside.matchAll(/\\?([^\\])-\\?([^\\])/gu))
+    if (from!.codePointAt(0)! > to!.codePointAt(0)!) return range;
   return undefined;
 }
 
 /** A pattern of a project's list, which `!` in front turns around. */
-export const denyGlobFault = (text: string): string | undefined => globFault(text.startsWith("!") ? text.slice(1) : text);
+export const denyGlobFault = (text: string): string | undefined =>
+  globFault(text.startsWith("!") ? text.slice(1) : text);
 
 /** An address with wildcards: braces are letters there. */
-export const addressGlobFault = (text: string): string | undefined => globFault(text.startsWith("!") ? text.slice(1) : text, false);
+export const addressGlobFault = (text: string): string | undefined =>
+  globFault(text.startsWith("!") ? text.slice(1) : text, false);
 
 /** A regular expression in Go's syntax (RE2). */
 export function regexFault(text: string): string | undefined {

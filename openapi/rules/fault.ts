@@ -8,10 +8,13 @@ export type Json = Record<string, unknown>;
 /** Says what is wrong with a text; undefined when nothing is. */
 export type Check = (text: string) => string | undefined;
 
-export const isObject = (value: unknown): value is Json => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
 export const isText = (value: unknown): value is string => typeof value === "string";
-export const objectIn = (of: unknown, name: string): Json => (isObject(of) && isObject(of[name]) ? (of[name] as Json) : {});
-const arrayIn = (of: unknown, name: string): unknown[] => (isObject(of) && Array.isArray(of[name]) ? (of[name] as unknown[]) : []);
+export const objectIn = (of: unknown, name: string): Json =>
+  isObject(of) && isObject(of[name]) ? (of[name] as Json) : {};
+const arrayIn = (of: unknown, name: string): unknown[] =>
+  isObject(of) && Array.isArray(of[name]) ? (of[name] as unknown[]) : [];
 
 /** One step of a pointer. */
 export const step = (name: string | number): string => `/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;

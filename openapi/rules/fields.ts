@@ -5,7 +5,8 @@ import { didYouMean } from "./suggest.ts";
 export type Fields = "any" | { readonly [name: string]: Fields } | readonly [Fields];
 const any = "any";
 
-const words = (text: string): { [name: string]: Fields } => Object.fromEntries(text.split(" ").map((word) => [word, any]));
+const words = (text: string): { [name: string]: Fields } =>
+  Object.fromEntries(text.split(" ").map((word) => [word, any]));
 
 const SOURCE: Fields = {
   ...words("repoURL path targetRevision tagPrefix chart ref name"),
@@ -21,7 +22,12 @@ const SOURCE: Fields = {
       "namePrefix nameSuffix images commonLabels version commonAnnotations forceCommonLabels forceCommonAnnotations namespace commonAnnotationsEnvsubst components ignoreMissingComponents labelWithoutSelector labelIncludeTemplates kubeVersion apiVersions",
     ),
     replicas: [words("name count")],
-    patches: [{ ...words("path patch options"), target: words("group version kind name namespace labelSelector annotationSelector") }],
+    patches: [
+      {
+        ...words("path patch options"),
+        target: words("group version kind name namespace labelSelector annotationSelector"),
+      },
+    ],
   },
   directory: {
     ...words("recurse include exclude"),
@@ -74,12 +80,18 @@ export const GENERATOR_FIELDS: { readonly [name: string]: Fields } = {
     github: { ...words("organization api appSecretName allBranches excludeArchivedRepos"), tokenRef: SECRET },
     gitlab: {
       ...SIGN_IN,
-      ...words("group includeSubgroups includeSharedProjects includeArchivedRepos excludeArchivedRepos api allBranches insecure topic"),
+      ...words(
+        "group includeSubgroups includeSharedProjects includeArchivedRepos excludeArchivedRepos api allBranches insecure topic",
+      ),
     },
     gitea: { ...SIGN_IN, ...words("owner api allBranches insecure excludeArchivedRepos") },
     bitbucket: { ...SIGN_IN, ...words("owner user api allBranches"), appPasswordRef: SECRET },
     bitbucketServer: { ...SIGN_IN, ...words("project api allBranches insecure") },
-    azureDevOps: { ...SIGN_IN, ...words("organization teamProject api allBranches useWorkloadIdentity"), accessTokenRef: SECRET },
+    azureDevOps: {
+      ...SIGN_IN,
+      ...words("organization teamProject api allBranches useWorkloadIdentity"),
+      accessTokenRef: SECRET,
+    },
     awsCodeCommit: { ...words("role region allBranches"), tagFilters: [words("key value")] },
   },
   pullRequest: {
@@ -91,7 +103,11 @@ export const GENERATOR_FIELDS: { readonly [name: string]: Fields } = {
     gitea: { ...SIGN_IN, ...words("owner repo api insecure labels") },
     bitbucket: { ...SIGN_IN, ...words("owner repo api") },
     bitbucketServer: { ...SIGN_IN, ...words("project repo api insecure") },
-    azuredevops: { ...SIGN_IN, ...words("organization project repo api labels useWorkloadIdentity"), accessTokenRef: SECRET },
+    azuredevops: {
+      ...SIGN_IN,
+      ...words("organization project repo api labels useWorkloadIdentity"),
+      accessTokenRef: SECRET,
+    },
   },
   clusterDecisionResource: { ...COMMON, ...words("configMapRef name labelSelector") },
   plugin: { ...COMMON, configMapRef: words("name"), input: words("parameters") },
@@ -102,7 +118,8 @@ export const GENERATOR_FIELDS: { readonly [name: string]: Fields } = {
 /** Fields that there are not, each with the one that was probably meant. */
 export function unknownFields(value: unknown, fields: Fields, at: string): Fault[] {
   if (fields === any) return [];
-  if (Array.isArray(fields)) return Array.isArray(value) ? value.flatMap((one, i) => unknownFields(one, fields[0]!, `${at}/${i}`)) : [];
+  if (Array.isArray(fields))
+    return Array.isArray(value) ? value.flatMap((one, i) => unknownFields(one, fields[0]!, `${at}/${i}`)) : [];
   if (!isObject(value)) return [];
   const known = Object.keys(fields);
   return Object.entries(value).flatMap(([name, member]) => {
@@ -111,6 +128,8 @@ export function unknownFields(value: unknown, fields: Fields, at: string): Fault
     if (name.includes("{{")) return [];
     if (Object.hasOwn(fields, name)) return unknownFields(member, (fields as { [name: string]: Fields })[name]!, here);
     const list = known.length > 8 ? "" : ` It may have ${known.map((one) => `\`${one}\``).join(", ")}.`;
-    return [{ pointer: here, detail: `There is no field \`${name.slice(0, 64)}\` here.${didYouMean(name, known) || list}` }];
+    return [
+      { pointer: here, detail: `There is no field \`${name.slice(0, 64)}\` here.${didYouMean(name, known) || list}` },
+    ];
   });
 }

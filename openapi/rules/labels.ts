@@ -23,7 +23,8 @@ export function labelValueFault(value: string): string | undefined {
 export function labelFaults(labels: Json, at: string, templated: (text: string) => boolean = () => false): Fault[] {
   return Object.entries(labels).flatMap(([key, value]) => {
     const detail =
-      (templated(key) ? undefined : labelKeyFault(key)) ?? (isText(value) && !templated(value) ? labelValueFault(value) : undefined);
+      (templated(key) ? undefined : labelKeyFault(key)) ??
+      (isText(value) && !templated(value) ? labelValueFault(value) : undefined);
     return detail === undefined ? [] : [{ pointer: `${at}${step(key)}`, detail }];
   });
 }
@@ -32,7 +33,10 @@ export function labelFaults(labels: Json, at: string, templated: (text: string) 
 export const ownLabelFaults = (labels: Json, at: string): Fault[] =>
   Object.keys(labels)
     .filter((key) => key.startsWith("outpost.dev/"))
-    .map((key) => ({ pointer: `${at}${step(key)}`, detail: `${quoted(key)} is a label that only Outpost sets: leave it out.` }));
+    .map((key) => ({
+      pointer: `${at}${step(key)}`,
+      detail: `${quoted(key)} is a label that only Outpost sets: leave it out.`,
+    }));
 
 /** A selector with `matchLabels` and `matchExpressions`. */
 export function selectorFaults(selector: unknown, at: string, templated: (text: string) => boolean): Fault[] {

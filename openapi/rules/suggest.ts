@@ -12,7 +12,11 @@ export function closest(word: string, known: readonly string[]): string | undefi
 }
 
 /** ` Did you mean …?`, or nothing. */
-export function didYouMean(word: string, known: readonly string[], show: (found: string) => string = (found) => `\`${found}\``): string {
+export function didYouMean(
+  word: string,
+  known: readonly string[],
+  show: (found: string) => string = (found) => `\`${found}\``,
+): string {
   const found = closest(word, known);
   return found === undefined ? "" : ` Did you mean ${show(found)}?`;
 }

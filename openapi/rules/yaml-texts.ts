@@ -13,7 +13,8 @@ export function yamlFaults(collection: string, spec: Spec): Fault[] {
   return yamlTexts(collection, spec).flatMap(([text, pointer, shape]) => yamlFault(text, pointer, shape));
 }
 
-const objectOf = (value: unknown): Spec => (value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Spec) : {});
+const objectOf = (value: unknown): Spec =>
+  value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Spec) : {};
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function yamlTexts(collection: string, spec: Spec): [text: unknown, pointer: string, shape: Shape][] {
@@ -51,7 +52,8 @@ function sourceTexts(spec: Spec, at: string): [unknown, string, Shape][] {
 const WANTED: Record<Shape, string> = {
   mapping: "The YAML must be a mapping, for example `replicas: 2`.",
   list: "The YAML must be a list, for example `- name: web`.",
-  patch: "The patch must be a YAML mapping, or a list of JSON patch operations such as `[{op: replace, path: /spec/replicas, value: 2}]`.",
+  patch:
+    "The patch must be a YAML mapping, or a list of JSON patch operations such as `[{op: replace, path: /spec/replicas, value: 2}]`.",
 };
 
 /** What is wrong with a YAML text. The text is not quoted: it may hold a secret. */
@@ -61,7 +63,8 @@ function yamlFault(text: unknown, pointer: string, shape: Shape): Fault[] {
   if (typeof documents === "string") return [{ pointer, detail: documents }];
   const [value] = documents;
   if (value === null || value === undefined) return [];
-  const fits = shape === "list" ? Array.isArray(value) : typeof value === "object" && (shape === "patch" || !Array.isArray(value));
+  const fits =
+    shape === "list" ? Array.isArray(value) : typeof value === "object" && (shape === "patch" || !Array.isArray(value));
   if (!fits) return [{ pointer, detail: WANTED[shape] }];
   const operation = shape === "patch" && Array.isArray(value) ? value.findIndex((one) => !isOperation(one)) : -1;
   if (operation < 0) return [];
@@ -75,7 +78,12 @@ function yamlFault(text: unknown, pointer: string, shape: Shape): Fault[] {
 
 function isOperation(value: unknown): boolean {
   const { op, path } = objectOf(value);
-  return typeof op === "string" && /^(add|remove|replace|move|copy|test)$/.test(op) && typeof path === "string" && /^(\/|$)/.test(path);
+  return (
+    typeof op === "string" &&
+    /^(add|remove|replace|move|copy|test)$/.test(op) &&
+    typeof path === "string" &&
+    /^(\/|$)/.test(path)
+  );
 }
 
 function read(text: string, shape: Shape): [unknown] | string {

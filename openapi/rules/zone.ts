@@ -7,7 +7,9 @@ import { didYouMean } from "./suggest.ts";
  */
 export function timeZoneFault(name: string): string | undefined {
   if (name === "") return undefined;
-  const known = isTimeZone(name) ? new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone : undefined;
+  const known = isTimeZone(name)
+    ? new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone
+    : undefined;
   const sameLetters = known?.toLowerCase() === name.toLowerCase() ? known : undefined;
   if (known !== undefined && name === (sameLetters ?? name) && isSpelt(name)) return undefined;
   const hint = sameLetters ? ` Did you mean \`${sameLetters}\`?` : didYouMean(name, Intl.supportedValuesOf("timeZone"));
@@ -18,7 +20,8 @@ export function timeZoneFault(name: string): string | undefined {
 const isSpelt = (name: string): boolean => {
   const parts = name.split("/");
   return parts.every(
-    (part) => /^[A-Z]/.test(part) && (parts.length === 1 || part === "UTC" || part === "UCT" || !/^[A-Z]{3,}$/.test(part)),
+    (part) =>
+      /^[A-Z]/.test(part) && (parts.length === 1 || part === "UTC" || part === "UCT" || !/^[A-Z]{3,}$/.test(part)),
   );
 };
 

@@ -19,7 +19,9 @@ test("credentials sealed here are opened by the contract's own code, for their o
   expect(envelope).toMatchObject({ keyId: "k1", audience: audienceOf("repositories", spec) });
   expect(await open(privateKey, context, envelope)).toEqual({ password: "pässword", n: 1 });
   await expect(open(privateKey, { ...context, id: "other" }, envelope)).rejects.toThrow();
-  await expect(open(privateKey, context, { ...envelope, audience: { ...envelope.audience, host: "evil.example" } })).rejects.toThrow();
+  await expect(
+    open(privateKey, context, { ...envelope, audience: { ...envelope.audience, host: "evil.example" } }),
+  ).rejects.toThrow();
   expect(() => seal({ id: "k", publicKey: "AAAA" }, context, { spec, credentials: {} })).toThrow("not an X25519 key");
 });
 
@@ -54,27 +56,41 @@ test("each error of a problem is said at its own place, with code and request", 
   };
   report(diagnostics, "Creating", problem, application.schema.attributes);
   expect(diagnostics.list.map((d) => [d.summary, d.detail, d.path && print(d.path)])).toEqual([
-    ["Creating: A field's value is not allowed", "no namespace\n\nCode: invalid_field. Request: r1.", "destination.namespace"],
+    [
+      "Creating: A field's value is not allowed",
+      "no namespace\n\nCode: invalid_field. Request: r1.",
+      "destination.namespace",
+    ],
     ["Creating: A field's value is not allowed", "elsewhere\n\nCode: invalid_field. Request: r1.", undefined],
   ]);
 });
 
 test("localhost and what is below it is this machine", () => {
-  expect(["localhost", "outpost.localhost", "localhost.example.com", "notlocalhost"].map(isLocalhost)).toEqual([true, true, false, false]);
+  expect(["localhost", "outpost.localhost", "localhost.example.com", "notlocalhost"].map(isLocalhost)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("an empty variable counts as not set: the sign-in is used", () => {
   const folder = mkdtempSync(join(tmpdir(), "profile-"));
   try {
     const OUTPOST_CONFIG = join(folder, "config.json");
-    writeFileSync(OUTPOST_CONFIG, JSON.stringify({ current: "a", contexts: { a: { endpoint: "https://a.test", apiKey: "ka" } } }));
+    writeFileSync(
+      OUTPOST_CONFIG,
+      JSON.stringify({ current: "a", contexts: { a: { endpoint: "https://a.test", apiKey: "ka" } } }),
+    );
     const signedIn = { endpoint: "https://a.test", apiKey: "ka" };
     expect(resolveProfile({}, { OUTPOST_CONFIG, OUTPOST_ENDPOINT: "", OUTPOST_API_KEY: "" })).toEqual(signedIn);
     expect(resolveProfile({ endpoint: "https://a.test" }, { OUTPOST_CONFIG, OUTPOST_API_KEY: "" })).toEqual(signedIn);
     const elsewhere = { OUTPOST_CONFIG, OUTPOST_ENDPOINT: "https://other.test", OUTPOST_API_KEY: "" };
     expect(() => resolveProfile({}, elsewhere)).toThrow("No API key for https://other.test");
     const other = { OUTPOST_CONFIG, OUTPOST_CONTEXT: "b" };
-    expect(() => resolveProfile({}, other)).toThrow(`${OUTPOST_CONFIG} cannot be used: it has no context "b", which OUTPOST_CONTEXT names`);
+    expect(() => resolveProfile({}, other)).toThrow(
+      `${OUTPOST_CONFIG} cannot be used: it has no context "b", which OUTPOST_CONTEXT names`,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -84,7 +100,10 @@ test("endpoint and key come from the block, the environment, then the sign-in, a
   const folder = mkdtempSync(join(tmpdir(), "profile-"));
   try {
     const OUTPOST_CONFIG = join(folder, "config.json");
-    const contexts = { a: { endpoint: "https://a.test/", apiKey: "ka" }, b: { endpoint: "https://b.test", apiKey: "kb" } };
+    const contexts = {
+      a: { endpoint: "https://a.test/", apiKey: "ka" },
+      b: { endpoint: "https://b.test", apiKey: "kb" },
+    };
     writeFileSync(OUTPOST_CONFIG, JSON.stringify({ current: "a", contexts }));
     const env = { OUTPOST_CONFIG };
     const given = { endpoint: "https://g.test/base/", apiKey: "kg" };

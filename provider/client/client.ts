@@ -53,7 +53,16 @@ export interface ClientOptions {
 
 const again = new Set([429, 502, 503, 504]);
 /** What a broken or missing connection says. Anything else (a wrong certificate, say) will not get better by waiting. */
-const broken = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN", "ECONNABORTED"]);
+const broken = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EAI_AGAIN",
+  "ECONNABORTED",
+]);
 
 /** What is read as it is, when it was asked for. */
 const TEXTS = "application/yaml, text/plain, application/problem+json";
@@ -111,7 +120,13 @@ export class Client {
     return this.call<T>("POST", path(place, action), limit, body, key ? { "idempotency-key": key } : {});
   }
   /** A POST whose answer is a text and no JSON. */
-  text(place: Place, action: string, body: object, query: Record<string, string>, limit: Limit): Promise<Reply<string>> {
+  text(
+    place: Place,
+    action: string,
+    body: object,
+    query: Record<string, string>,
+    limit: Limit,
+  ): Promise<Reply<string>> {
     return this.call<string>("POST", path(place, action, query), limit, body, { accept: TEXTS });
   }
   /** The account of the API key, asked for once. */
@@ -128,7 +143,13 @@ export class Client {
   }
 
   /** One call, again and again while the service cannot be reached, until the deadline. */
-  async call<T>(method: string, path: string, limit: Limit, body?: object, extra: Record<string, string> = {}): Promise<Reply<T>> {
+  async call<T>(
+    method: string,
+    path: string,
+    limit: Limit,
+    body?: object,
+    extra: Record<string, string> = {},
+  ): Promise<Reply<T>> {
     const { endpoint, apiKey, ca, requestTimeout, userAgent, log } = this.#options;
     const headers: Record<string, string> = {
       authorization: `Bearer ${apiKey}`,
@@ -145,14 +166,27 @@ export class Client {
       let last: Reply<T>;
       let wait = backoff(attempt);
       try {
-        const answer = await exchange({ method, url, headers, body: body && JSON.stringify(body), ca, timeout, signal: limit.signal });
+        const answer = await exchange({
+          method,
+          url,
+          headers,
+          body: body && JSON.stringify(body),
+          ca,
+          timeout,
+          signal: limit.signal,
+        });
         last = replyOf<T>(answer, attempt > 0, headers.accept === TEXTS);
         this.#reached = true;
         if (last.ok || !again.has(last.status)) return last;
         wait = Math.max(wait, retryAfter(answer, last.problem));
       } catch (error) {
         limit.signal.throwIfAborted();
-        last = { ok: false, status: 0, problem: unreachable(endpoint, error as NodeJS.ErrnoException), repeated: attempt > 0 };
+        last = {
+          ok: false,
+          status: 0,
+          problem: unreachable(endpoint, error as NodeJS.ErrnoException),
+          repeated: attempt > 0,
+        };
         if (!broken.has((error as NodeJS.ErrnoException).code ?? "")) return last;
       }
       const end = this.#reached ? limit.deadline : Math.min(limit.deadline, this.#since + firstContact);
@@ -178,7 +212,8 @@ function retryAfter({ headers }: HttpAnswer, problem: Problem): number {
 
 function replyOf<T>({ status, headers, body }: HttpAnswer, repeated: boolean, texts: boolean): Reply<T> {
   const type = headers["content-type"] ?? "";
-  if (texts && status === 200 && /^(application\/yaml|text\/plain)\b/.test(type)) return { ok: true, status, body: body as T, repeated };
+  if (texts && status === 200 && /^(application\/yaml|text\/plain)\b/.test(type))
+    return { ok: true, status, body: body as T, repeated };
   const json: unknown = /[/+]json\b/.test(type) && body !== "" ? parse(body) : undefined;
   if (status === 204 || status === 304) return { ok: true, status, body: undefined as T, repeated };
   if (status >= 200 && status < 300 && json !== undefined) return { ok: true, status, body: json as T, repeated };

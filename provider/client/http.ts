@@ -23,7 +23,9 @@ const maxBody = 64 * 1024 * 1024;
 /** RFC 6761: `localhost` and what is below it is this machine, whatever the resolver says. */
 const localhost: LookupFunction = (_name, options, callback) => {
   if (options.all)
-    (callback as unknown as (e: null, a: { address: string; family: number }[]) => void)(null, [{ address: "127.0.0.1", family: 4 }]);
+    (callback as unknown as (e: null, a: { address: string; family: number }[]) => void)(null, [
+      { address: "127.0.0.1", family: 4 },
+    ]);
   else callback(null, "127.0.0.1", 4);
 };
 
@@ -54,9 +56,15 @@ export async function exchange({ method, url, headers, body, ca, timeout, signal
         else chunks.push(chunk);
       });
       incoming.on("error", reject);
-      incoming.on("aborted", () => reject(Object.assign(new Error("the connection broke off within the answer"), { code: "ECONNRESET" })));
+      incoming.on("aborted", () =>
+        reject(Object.assign(new Error("the connection broke off within the answer"), { code: "ECONNRESET" })),
+      );
       incoming.on("end", () =>
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks).toString("utf8") }),
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          body: Buffer.concat(chunks).toString("utf8"),
+        }),
       );
     });
     const timer = setTimeout(

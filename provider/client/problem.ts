@@ -14,7 +14,11 @@ export function report(diagnostics: Diagnostics, action: string, problem: Proble
   const detail = code === "unauthenticated" ? OTHER_KEY : problem.detail;
   const about = [code && `Code: ${code}.`, instance && `Request: ${instance}.`].filter(Boolean).join(" ");
   const say = (text: string, at: string | undefined) =>
-    diagnostics.error(`${action}: ${title}`, `${text}\n\n${about}`.trim(), at === undefined ? undefined : pathOf(attributes, at));
+    diagnostics.error(
+      `${action}: ${title}`,
+      `${text}\n\n${about}`.trim(),
+      at === undefined ? undefined : pathOf(attributes, at),
+    );
   if (errors.length === 0) say(detail, pointer);
   for (const error of errors) say(error.detail, error.pointer ?? pointer);
 }
@@ -29,7 +33,9 @@ export function pathOf(attributes: Attributes, pointer: string): Path | undefine
   const path: Step[] = [];
   let group: Attributes | undefined = attributes;
   for (let i = 0; i < parts.length && group; i++) {
-    const found: [string, Attributes[string]] | undefined = Object.entries(group).find(([name, a]) => (a.json ?? camel(name)) === parts[i]);
+    const found: [string, Attributes[string]] | undefined = Object.entries(group).find(
+      ([name, a]) => (a.json ?? camel(name)) === parts[i],
+    );
     if (!found) break;
     const [name, a]: [string, Attributes[string]] = found;
     path.push({ attr: name });

@@ -22,15 +22,21 @@ const maxFile = 1024 * 1024;
  * Endpoint and key: from the provider block, then OUTPOST_ENDPOINT and OUTPOST_API_KEY, then the CLI's current login. The login's key is
  * used only for the login's own endpoint, so that a key never goes to another service.
  */
-export function resolveProfile(given: Given, env: NodeJS.ProcessEnv = process.env): { endpoint: string; apiKey: string } {
+export function resolveProfile(
+  given: Given,
+  env: NodeJS.ProcessEnv = process.env,
+): { endpoint: string; apiKey: string } {
   const endpoint = given.endpoint || env.OUTPOST_ENDPOINT;
   const apiKey = given.apiKey || env.OUTPOST_API_KEY;
   if (endpoint && apiKey) return { endpoint: checked(endpoint), apiKey };
   const login = readLogin(env);
   const found = endpoint || login?.endpoint;
   if (!found)
-    throw new Misconfigured("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
-  const key = apiKey || (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
+    throw new Misconfigured(
+      "No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.",
+    );
+  const key =
+    apiKey || (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
   if (!key)
     throw new Misconfigured(
       `No API key for ${checked(found)}: set \`api_key\` in the provider block, or OUTPOST_API_KEY, or sign in with \`outpost login\`.`,
@@ -63,7 +69,9 @@ function checked(endpoint: string): string {
   try {
     url = new URL(endpoint);
   } catch {
-    throw new Misconfigured(`\`endpoint\` is not an address: ${JSON.stringify(endpoint)}. It looks like https://outpost.example.com.`);
+    throw new Misconfigured(
+      `\`endpoint\` is not an address: ${JSON.stringify(endpoint)}. It looks like https://outpost.example.com.`,
+    );
   }
   if ((url.protocol !== "https:" && url.protocol !== "http:") || url.username || url.password || url.search || url.hash)
     throw new Misconfigured("`endpoint` must be an http or https address without credentials, query or fragment.");

@@ -7,7 +7,8 @@ beforeAll(async () => {
   service = await startRealService();
   await service.ask("PUT", "/v1/organizations/team", { spec: {} });
   for (const query of ["", "?org=team"])
-    for (let i = 0; i < 40; i++) await service.ask("PUT", `/v1/agents/a${i}${query}`, { spec: { description: `${query}${i}` } });
+    for (let i = 0; i < 40; i++)
+      await service.ask("PUT", `/v1/agents/a${i}${query}`, { spec: { description: `${query}${i}` } });
 });
 afterAll(() => service?.stop());
 
@@ -26,7 +27,11 @@ const limit = () => ({ deadline: Date.now() + 10_000, signal: new AbortControlle
 test("objects read at the same time come from few lists, each as a read by itself would give it", async () => {
   const client = open();
   const places: Place[] = ["", "team"].flatMap((org) =>
-    Array.from({ length: 41 }, (_, i) => ({ collection: "agents", id: i === 40 ? "none" : `a${i}`, ...(org ? { org } : {}) })),
+    Array.from({ length: 41 }, (_, i) => ({
+      collection: "agents",
+      id: i === 40 ? "none" : `a${i}`,
+      ...(org ? { org } : {}),
+    })),
   );
   const reads = new Reads(client);
   const together = await Promise.all(places.map((place) => reads.get(place, limit())));
@@ -47,7 +52,9 @@ test("a refusal is that of each object", async () => {
 test("reads that were interrupted end, and later ones are answered", async () => {
   const reads = new Reads(open());
   const stop = new AbortController();
-  const stopped = ["a1", "a2", "a3"].map((id) => reads.get({ collection: "agents", id }, { ...limit(), signal: stop.signal }));
+  const stopped = ["a1", "a2", "a3"].map((id) =>
+    reads.get({ collection: "agents", id }, { ...limit(), signal: stop.signal }),
+  );
   stop.abort(new Error("stopped"));
   expect((await Promise.allSettled(stopped)).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   expect(await reads.get({ collection: "agents", id: "a1" }, limit())).toMatchObject({ ok: true });

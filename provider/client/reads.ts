@@ -40,7 +40,8 @@ export class Reads {
 
   /** Asks for one batch after the other until nothing of the scope waits. */
   async #drain(scope: string, first: Waiting[]): Promise<void> {
-    for (let batch = first; batch.length > 0; batch = this.#waiting.get(scope)!.splice(0, MOST_IDS)) await this.#ask(batch);
+    for (let batch = first; batch.length > 0; batch = this.#waiting.get(scope)!.splice(0, MOST_IDS))
+      await this.#ask(batch);
     this.#waiting.delete(scope);
   }
 
@@ -72,7 +73,9 @@ export class Reads {
       limit: String(ids.length),
       filter: `id in (${ids.join(",")})`,
     });
-    const page = await this.#client.call<{ items?: Stored[] }>("GET", `/v1/${collection}?${query}`, limit).catch(() => undefined);
+    const page = await this.#client
+      .call<{ items?: Stored[] }>("GET", `/v1/${collection}?${query}`, limit)
+      .catch(() => undefined);
     return new Map((page?.ok ? (page.body.items ?? []) : []).map((item) => [item.id, item]));
   }
 }

@@ -25,13 +25,21 @@ export function seal(
 ): SealedEnvelope {
   const recipient = Buffer.from(key.publicKey, "base64url");
   const enc = raw(ephemeral.publicKey);
-  const shared = sharedSecret(diffieHellman({ privateKey: ephemeral.privateKey, publicKey: publicKeyOf(recipient) }), enc, recipient);
+  const shared = sharedSecret(
+    diffieHellman({ privateKey: ephemeral.privateKey, publicKey: publicKeyOf(recipient) }),
+    enc,
+    recipient,
+  );
   const { secretKey, nonce } = schedule(shared, Buffer.from(SEAL_INFO));
   const cipher = createCipheriv("aes-256-gcm", secretKey, nonce);
   const id = randomBytes(16).toString("base64url");
   const audience = audienceOf(context.collection, spec);
   cipher.setAAD(Buffer.from(boundTo(context, id, audience)));
-  const ciphertext = Buffer.concat([cipher.update(JSON.stringify(credentials), "utf8"), cipher.final(), cipher.getAuthTag()]);
+  const ciphertext = Buffer.concat([
+    cipher.update(JSON.stringify(credentials), "utf8"),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
   return { keyId: key.id, enc: enc.toString("base64url"), ciphertext: ciphertext.toString("base64url"), id, audience };
 }
 
@@ -50,17 +58,33 @@ const extract = (id: Buffer, salt: Buffer, label: string, material: Buffer): Buf
   hmac(salt.length > 0 ? salt : Buffer.alloc(32), version, id, Buffer.from(label), material);
 /** HKDF-Expand; at most 32 bytes are ever wanted, so one round is enough. */
 const expand = (id: Buffer, key: Buffer, label: string, info: Buffer, length: number): Buffer =>
-  hmac(key, Buffer.of(length >> 8, length & 0xff), version, id, Buffer.from(label), info, Buffer.of(1)).subarray(0, length);
+  hmac(key, Buffer.of(length >> 8, length & 0xff), version, id, Buffer.from(label), info, Buffer.of(1)).subarray(
+    0,
+    length,
+  );
 
 function sharedSecret(dh: Buffer, enc: Buffer, recipient: Buffer): Buffer {
-  return expand(kem, extract(kem, Buffer.alloc(0), "eae_prk", dh), "shared_secret", Buffer.concat([enc, recipient]), 32);
+  return expand(
+    kem,
+    extract(kem, Buffer.alloc(0), "eae_prk", dh),
+    "shared_secret",
+    Buffer.concat([enc, recipient]),
+    32,
+  );
 }
 
 function schedule(shared: Buffer, info: Buffer): { secretKey: Buffer; nonce: Buffer } {
   const none = Buffer.alloc(0);
-  const context = Buffer.concat([Buffer.of(0), extract(suite, none, "psk_id_hash", none), extract(suite, none, "info_hash", info)]);
+  const context = Buffer.concat([
+    Buffer.of(0),
+    extract(suite, none, "psk_id_hash", none),
+    extract(suite, none, "info_hash", info),
+  ]);
   const secret = extract(suite, shared, "secret", none);
-  return { secretKey: expand(suite, secret, "key", context, 32), nonce: expand(suite, secret, "base_nonce", context, 12) };
+  return {
+    secretKey: expand(suite, secret, "key", context, 32),
+    nonce: expand(suite, secret, "base_nonce", context, 12),
+  };
 }
 
 /** DER heads of a raw X25519 key, public and private (RFC 8410). */

@@ -108,7 +108,8 @@ function shapeOf(schemas: Schemas, schema: JsonSchema, computed: boolean, writeO
   });
   if (schema.type === "object") {
     if (schema.properties && Object.keys(schema.properties).length > 0) return nested("single", schema);
-    const values = typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
+    const values =
+      typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
     if (values?.type === "object" && values.properties) return nested("map", values);
     return { type: values ? ["map", scalar(values)] : "string" };
   }
@@ -126,7 +127,9 @@ function scalar(schema: JsonSchema): TypeJson {
   if (schema.type === "boolean") return "bool";
   // A free-form object inside a list or a map is JSON text, as everywhere.
   if (schema.type === "string" || schema.type === "object") return "string";
-  throw new Error(`the contract has a property of a kind that the provider cannot show: ${JSON.stringify(schema).slice(0, 200)}`);
+  throw new Error(
+    `the contract has a property of a kind that the provider cannot show: ${JSON.stringify(schema).slice(0, 200)}`,
+  );
 }
 
 const isFreeForm = (schema: JsonSchema): boolean =>
@@ -140,7 +143,8 @@ function emptyOf(schema: JsonSchema): string {
 function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
   const { pattern, minLength, maxLength, minimum, maximum, minItems } = schema;
   const items = schema.items && resolve(schemas, schema.items);
-  const values = typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
+  const values =
+    typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
   const element = [items, values].find((one) => one && !one.properties);
   const rules: Rules = compact({
     pattern,
@@ -167,12 +171,17 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
   if (schema.enum) parts.push(`One of ${schema.enum.map((v) => `\`${v}\``).join(", ")}.`);
   const rival = schema["x-default-unless"];
   if (schema.default !== undefined)
-    parts.push(`Default: \`${JSON.stringify(schema.default)}\`${rival ? `, unless \`${snake(rival)}\` is given` : ""}.`);
+    parts.push(
+      `Default: \`${JSON.stringify(schema.default)}\`${rival ? `, unless \`${snake(rival)}\` is given` : ""}.`,
+    );
   if (schema["x-empty-counts"]) parts.push(`\`${emptyOf(schema)}\` means something else than leaving it out.`);
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
-  else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
+  else if (schema.items && isFreeForm(resolve(schemas, schema.items)))
+    parts.push("Each is JSON text, as `jsonencode({...})` gives.");
   if (schema["x-moves"])
-    parts.push("Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays.");
+    parts.push(
+      "Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays.",
+    );
   return parts.filter(Boolean).join(" ") || undefined;
 }
 

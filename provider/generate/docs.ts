@@ -82,7 +82,12 @@ function attributesText(attributes: Attributes, path: string[]): string[] {
   }
   for (const [name, a] of nested) {
     const here = [...path, name];
-    out.push("", `<a id="${anchor(here)}"></a>`, `### Nested Schema for \`${here.join(".")}\``, ...attributesText(a.attributes!, here));
+    out.push(
+      "",
+      `<a id="${anchor(here)}"></a>`,
+      `### Nested Schema for \`${here.join(".")}\``,
+      ...attributesText(a.attributes!, here),
+    );
   }
   return out;
 }
@@ -93,7 +98,9 @@ const collections: Record<string, string> = { list: "List", set: "Set", map: "Ma
 function traits(a: Attribute): string {
   const nested = a.nesting === "single" ? "Attributes" : `Attributes ${collections[a.nesting!]}`;
   const kind = a.attributes ? nested : typeText(a.type);
-  return [kind, a.sensitive && "Sensitive", a.writeOnly && "Write-only", a.deprecated && "Deprecated"].filter(Boolean).join(", ");
+  return [kind, a.sensitive && "Sensitive", a.writeOnly && "Write-only", a.deprecated && "Deprecated"]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function typeText(type: unknown): string {

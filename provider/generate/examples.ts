@@ -78,5 +78,7 @@ const spec = fileURLToPath(new URL("../../openapi/spec", import.meta.url));
 /** Shown in the documentation; a test lets Terraform validate every one. Those of nouns stand in the heads of their files. */
 export const examples: Readonly<Record<string, string>> = {
   ...others,
-  ...Object.fromEntries(readNouns(spec).flatMap(({ name, example }) => (example ? [[`outpost${snake(name)}`, example.trimEnd()]] : []))),
+  ...Object.fromEntries(
+    readNouns(spec).flatMap(({ name, example }) => (example ? [[`outpost${snake(name)}`, example.trimEnd()]] : [])),
+  ),
 };

@@ -6,7 +6,8 @@ import { printType } from "../value/type.ts";
 export async function schemaJson(provider: Provider, source: string): Promise<object> {
   const all = async (parts: Readonly<Record<string, () => unknown>>): Promise<object | undefined> => {
     const entries: [string, object][] = [];
-    for (const [name, load] of Object.entries(parts)) entries.push([name, block(((await load()) as { schema: Schema }).schema)]);
+    for (const [name, load] of Object.entries(parts))
+      entries.push([name, block(((await load()) as { schema: Schema }).schema)]);
     return entries.length > 0 ? sorted(Object.fromEntries(entries)) : undefined;
   };
   return {
@@ -24,7 +25,14 @@ export async function schemaJson(provider: Provider, source: string): Promise<ob
 }
 
 function block({ version = 0, attributes, description }: Schema): object {
-  return { version, block: { attributes: attributesJson(attributes), description, description_kind: description ? "markdown" : "plain" } };
+  return {
+    version,
+    block: {
+      attributes: attributesJson(attributes),
+      description,
+      description_kind: description ? "markdown" : "plain",
+    },
+  };
 }
 
 function attributesJson(attributes: Attributes): object {
@@ -33,7 +41,9 @@ function attributesJson(attributes: Attributes): object {
 
 function attributeJson(a: Attribute): object {
   return {
-    ...(a.attributes ? { nested_type: { attributes: attributesJson(a.attributes), nesting_mode: a.nesting } } : { type: a.type }),
+    ...(a.attributes
+      ? { nested_type: { attributes: attributesJson(a.attributes), nesting_mode: a.nesting } }
+      : { type: a.type }),
     description: a.description,
     description_kind: "markdown",
     required: a.presence === "required" || undefined,

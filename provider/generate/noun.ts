@@ -17,7 +17,16 @@ interface Operation {
 }
 
 /** Names that Terraform keeps for itself at the top of a resource. */
-const reserved = new Set(["count", "for_each", "provider", "providers", "lifecycle", "depends_on", "connection", "provisioner"]);
+const reserved = new Set([
+  "count",
+  "for_each",
+  "provider",
+  "providers",
+  "lifecycle",
+  "depends_on",
+  "connection",
+  "provisioner",
+]);
 
 /** Every noun of the contract that has a spec and can be put. */
 export function nounsOf(contract: Contract): Noun[] {
@@ -37,7 +46,8 @@ function nounOf(contract: Contract, name: string): Noun {
   if (!put || !remove || !collection) throw new Error(`the contract has no put and delete for ${name}`);
   const spec = attributesOf(schemas, schemas[`${name}Spec`]!, false);
   for (const attribute of Object.keys(spec))
-    if (reserved.has(attribute)) throw new Error(`${name}.spec has a name that Terraform keeps for itself: ${attribute}`);
+    if (reserved.has(attribute))
+      throw new Error(`${name}.spec has a name that Terraform keeps for itself: ${attribute}`);
   const status = resolve(schemas, schemas[`${name}Status`] ?? {});
   const delivered = status.properties?.delivery !== undefined;
   const cascade = remove.parameters?.some((p) => p.name === "cascade") === true;
@@ -51,7 +61,10 @@ function nounOf(contract: Contract, name: string): Noun {
   };
   const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n] || n in scopeAttributes(scopes));
   if (clash) throw new Error(`${name}.spec has a name that the provider uses itself: ${clash}`);
-  const more = Object.keys(status.properties ?? {}).length > 0 ? ` What it is doing now is in the data source \`${typeOf(name)}\`.` : "";
+  const more =
+    Object.keys(status.properties ?? {}).length > 0
+      ? ` What it is doing now is in the data source \`${typeOf(name)}\`.`
+      : "";
   const schema: Schema = { version: 0, description: `${schemas[name]!.description}${more}`, attributes };
   return compact({
     name,
@@ -81,7 +94,12 @@ function scopeAttributes(scopes: readonly string[]): Attributes {
   return {
     id: id("The id, chosen by the user: lower-case letters, digits and hyphens.", "required"),
     ...(scopes.includes("org") || scopes.includes("project")
-      ? { org: id("The organisation it is in; none means the account itself.", scopes.includes("account") ? "optional" : "required") }
+      ? {
+          org: id(
+            "The organisation it is in; none means the account itself.",
+            scopes.includes("account") ? "optional" : "required",
+          ),
+        }
       : {}),
     ...(scopes.includes("project") ? { project: id("The project within `org`.", "optional") } : {}),
   };
@@ -105,7 +123,8 @@ interface Own {
 /** Until when a write waits, for messages. */
 const UNTIL: Readonly<Record<string, string>> = {
   Application: "it is Synced and Healthy for this very configuration (without automated sync: compared with Git)",
-  ApplicationSet: "its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git)",
+  ApplicationSet:
+    "its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git)",
 };
 
 function ownAttributes({ name, delivered, cascade, discovered }: Own): Attributes {
@@ -167,7 +186,9 @@ function ownAttributes({ name, delivered, cascade, discovered }: Own): Attribute
 /** Everything that the service and the agent say about an object, for its data source; undefined when they say nothing. */
 export function statusOf({ components: { schemas } }: Contract, name: string): Attribute | undefined {
   const status = resolve(schemas, schemas[`${name}Status`] ?? {});
-  return Object.keys(status.properties ?? {}).length > 0 ? statusAttribute(attributesOf(schemas, status, true)) : undefined;
+  return Object.keys(status.properties ?? {}).length > 0
+    ? statusAttribute(attributesOf(schemas, status, true))
+    : undefined;
 }
 
 /**
@@ -178,7 +199,8 @@ function lastingStatus(schemas: Schemas, status: JsonSchema): { status?: Attribu
   const lasting = Object.entries(status.properties ?? {}).filter(([, property]) => property["x-follows"] !== undefined);
   if (lasting.length === 0) return {};
   const leaders = new Set(lasting.map(([, property]) => snake(property["x-follows"]!)));
-  if (leaders.size > 1) throw new Error(`the fields of one status follow several fields of the spec: ${[...leaders].join(", ")}`);
+  if (leaders.size > 1)
+    throw new Error(`the fields of one status follow several fields of the spec: ${[...leaders].join(", ")}`);
   const attributes = attributesOf(schemas, { ...status, properties: Object.fromEntries(lasting) }, true);
   return { status: { ...statusAttribute(attributes), follows: [...leaders][0]! } };
 }

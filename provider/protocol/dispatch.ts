@@ -69,6 +69,9 @@ export async function dispatch(session: Session, name: RpcName, body: Buffer): P
   } catch (error) {
     caught(error, name, session.log, diagnostics);
   }
-  const answer = { ...response, ...(diagnostics.list.length > 0 ? { diagnostics: diagnosticsOf(diagnostics.list) } : {}) };
+  const answer = {
+    ...response,
+    ...(diagnostics.list.length > 0 ? { diagnostics: diagnosticsOf(diagnostics.list) } : {}),
+  };
   return encode(`${name}.Response` as MessageName, answer as Message<MessageName>);
 }

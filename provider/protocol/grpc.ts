@@ -61,7 +61,12 @@ function reply(stream: ServerHttp2Stream, message: Buffer): void {
 function fail(stream: ServerHttp2Stream, status: number, message: string): void {
   if (stream.destroyed || stream.closed) return;
   stream.respond(
-    { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status), "grpc-message": encodeURIComponent(message) },
+    {
+      ":status": 200,
+      "content-type": "application/grpc",
+      "grpc-status": String(status),
+      "grpc-message": encodeURIComponent(message),
+    },
     { endStream: true },
   );
 }

@@ -66,7 +66,11 @@ export const messages = {
     description_kind: [6, "enum"],
   },
   "Function.Return": { type: [1, "bytes"] },
-  ServerCapabilities: { plan_destroy: [1, "bool"], get_provider_schema_optional: [2, "bool"], move_resource_state: [3, "bool"] },
+  ServerCapabilities: {
+    plan_destroy: [1, "bool"],
+    get_provider_schema_optional: [2, "bool"],
+    move_resource_state: [3, "bool"],
+  },
   ClientCapabilities: { deferral_allowed: [1, "bool"], write_only_attributes_allowed: [2, "bool"] },
   TypeName: { type_name: [1, "string"] },
   FunctionName: { name: [1, "string"] },
@@ -136,7 +140,11 @@ export const messages = {
     imported_resources: [1, "ImportResourceState.ImportedResource", "many"],
     diagnostics: diagnostics(2),
   },
-  "MoveResourceState.Request": { source_provider_address: [1, "string"], source_type_name: [2, "string"], target_type_name: [5, "string"] },
+  "MoveResourceState.Request": {
+    source_provider_address: [1, "string"],
+    source_type_name: [2, "string"],
+    target_type_name: [5, "string"],
+  },
   "MoveResourceState.Response": { target_state: value(1), diagnostics: diagnostics(2) },
   "ReadDataSource.Request": { ...named, config: value(2), client_capabilities: client(4) },
   "ReadDataSource.Response": { state: value(1), diagnostics: diagnostics(2) },
@@ -148,7 +156,11 @@ export const messages = {
     private: [4, "bytes", "optional"],
   },
   "RenewEphemeralResource.Request": { ...named, private: [2, "bytes"] },
-  "RenewEphemeralResource.Response": { diagnostics: diagnostics(1), renew_at: [2, "Timestamp"], private: [3, "bytes", "optional"] },
+  "RenewEphemeralResource.Response": {
+    diagnostics: diagnostics(1),
+    renew_at: [2, "Timestamp"],
+    private: [3, "bytes", "optional"],
+  },
   "CloseEphemeralResource.Request": { ...named, private: [2, "bytes"] },
   "CloseEphemeralResource.Response": onlyDiagnostics,
   "CallFunction.Request": { name: [1, "string"], arguments: [2, "DynamicValue", "many"] },
@@ -182,4 +194,6 @@ type FieldOf<F> = F extends readonly [number, infer K, infer O]
     : never;
 
 /** A message as plain data; every field may be missing, as proto3 has it. */
-export type Message<N extends MessageName> = { -readonly [F in keyof Messages[N]]?: FieldOf<Messages[N][F]> | undefined };
+export type Message<N extends MessageName> = {
+  -readonly [F in keyof Messages[N]]?: FieldOf<Messages[N][F]> | undefined;
+};

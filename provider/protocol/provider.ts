@@ -115,7 +115,10 @@ export interface Provider<Client = unknown> {
   readonly schema: Schema;
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
   /** Makes the client; called once a session, when a handler first asks for it. */
-  configure(config: ValueMap, context: { terraformVersion: string; log: Log; signal: AbortSignal }): Client | Promise<Client>;
+  configure(
+    config: ValueMap,
+    context: { terraformVersion: string; log: Log; signal: AbortSignal },
+  ): Client | Promise<Client>;
   readonly resources: Readonly<Record<string, Lazy<Resource<Client>>>>;
   readonly dataSources: Readonly<Record<string, Lazy<DataSource<Client>>>>;
   readonly ephemeralResources: Readonly<Record<string, Lazy<EphemeralResource<Client>>>>;

@@ -12,7 +12,13 @@ export const typeBytes = (type: Type): Buffer => Buffer.from(JSON.stringify(prin
 /** The schema as a protocol message. */
 export function toMessage(schema: Schema): Message<"Schema"> {
   const { version = 0, description = "", deprecated = false } = schema;
-  const block = { version, attributes: attributesOf(schema.attributes), description, description_kind: markdown, deprecated };
+  const block = {
+    version,
+    attributes: attributesOf(schema.attributes),
+    description,
+    description_kind: markdown,
+    deprecated,
+  };
   return { version, block };
 }
 
@@ -35,7 +41,8 @@ function attributeOf(name: string, a: Attribute): Message<"Schema.Attribute"> {
     sensitive: a.sensitive === true,
     write_only: a.writeOnly === true,
   };
-  if (a.attributes) out.nested_type = { attributes: attributesOf(a.attributes), nesting: nestings[a.nesting ?? "single"] };
+  if (a.attributes)
+    out.nested_type = { attributes: attributesOf(a.attributes), nesting: nestings[a.nesting ?? "single"] };
   else out.type = Buffer.from(JSON.stringify(a.type));
   return out;
 }

@@ -19,7 +19,9 @@ const CONNECT_MS = 60_000;
 /** Serves a provider to the Terraform that started this process; returns when it listens. The process ends with the session. */
 export async function serve(provider: Provider): Promise<void> {
   if (process.env.TF_PLUGIN_MAGIC_COOKIE !== cookie) {
-    process.stderr.write(`This is ${provider.name}, a Terraform provider. Terraform starts it by itself; see its documentation.\n`);
+    process.stderr.write(
+      `This is ${provider.name}, a Terraform provider. Terraform starts it by itself; see its documentation.\n`,
+    );
     process.exit(1);
   }
   const versions = process.env.PLUGIN_PROTOCOL_VERSIONS?.split(",") ?? [];
@@ -104,7 +106,9 @@ export async function attach(provider: Provider, source: string, log: Log = sile
   const path = await listen(server, join(folder, "plugin"));
   const addr = { Network: "unix", String: path };
   return {
-    reattach: JSON.stringify({ [source]: { Protocol: "grpc", ProtocolVersion: 6, Pid: process.pid, Test: true, Addr: addr } }),
+    reattach: JSON.stringify({
+      [source]: { Protocol: "grpc", ProtocolVersion: 6, Pid: process.pid, Test: true, Addr: addr },
+    }),
     close: async () => {
       for (const session of sessions) session.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));

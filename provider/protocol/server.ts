@@ -1,4 +1,10 @@
-import { createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
 import { createCertificate } from "./certificate.ts";
 import { dispatch, isServed } from "./dispatch.ts";
 import { serveCall, type Unary } from "./grpc.ts";
@@ -19,10 +25,16 @@ export interface ServerOptions {
 }
 
 /** Large states are single messages: Node's 10 MB for a session would cut them off. */
-const settings = { maxSessionMemory: 1024, settings: { initialWindowSize: 4 * 1024 * 1024, maxFrameSize: 1024 * 1024 } };
+const settings = {
+  maxSessionMemory: 1024,
+  settings: { initialWindowSize: 4 * 1024 * 1024, maxFrameSize: 1024 * 1024 },
+};
 
 /** The HTTP/2 server of a provider, not yet listening, and the certificate that Terraform must expect. */
-export function createProviderServer(options: ServerOptions): { server: Http2Server | Http2SecureServer; certificate: Buffer | undefined } {
+export function createProviderServer(options: ServerOptions): {
+  server: Http2Server | Http2SecureServer;
+  certificate: Buffer | undefined;
+} {
   const { clientCertificate, log } = options;
   const sessions = new WeakMap<ServerHttp2Session, Session>();
   let server: Http2Server | Http2SecureServer;
@@ -31,7 +43,14 @@ export function createProviderServer(options: ServerOptions): { server: Http2Ser
     const own = createCertificate();
     certificate = own.der;
     const key = own.key.export({ type: "pkcs8", format: "pem" });
-    server = createSecureServer({ ...settings, key, cert: own.pem, ca: clientCertificate, requestCert: true, rejectUnauthorized: true });
+    server = createSecureServer({
+      ...settings,
+      key,
+      cert: own.pem,
+      ca: clientCertificate,
+      requestCert: true,
+      rejectUnauthorized: true,
+    });
     // Terraform only says "Plugin did not respond"; the reason is here.
     server.on("tlsClientError", (error) => log("error", `TLS handshake with Terraform failed: ${error.message}`));
   } else server = createServer(settings);
@@ -57,7 +76,8 @@ export function createProviderServer(options: ServerOptions): { server: Http2Ser
 function route(path: string, session: Session, options: ServerOptions): Unary | "open" | undefined {
   const [, service, name = ""] = path.split("/");
   if (service === "tfplugin6.Provider" && isServed(name)) return (body) => dispatch(session, name, body);
-  if (service !== "plugin.GRPCController" && service !== "plugin.GRPCStdio" && service !== "plugin.GRPCBroker") return undefined;
+  if (service !== "plugin.GRPCController" && service !== "plugin.GRPCStdio" && service !== "plugin.GRPCBroker")
+    return undefined;
   if (name === "StreamStdio" || name === "StartStream") return "open";
   if (name !== "Shutdown") return undefined;
   return async () => {

@@ -76,7 +76,10 @@ export class Session {
 export function caught(error: unknown, subject: string, log: Log, diagnostics: Diagnostics): void {
   log("error", `${subject}: ${reason(error)}`, { stack: error instanceof Error ? error.stack : undefined });
   // Terraform shows it at a resource: the title says that the fault is not there.
-  diagnostics.error(error instanceof Misconfigured ? "The provider's configuration" : `${subject} failed`, reason(error));
+  diagnostics.error(
+    error instanceof Misconfigured ? "The provider's configuration" : `${subject} failed`,
+    reason(error),
+  );
 }
 
 export { Diagnostics };

@@ -13,7 +13,12 @@ const table: [name: string, message: MessageName, data: object, hex: string][] =
   ],
   ["a negative integer in ten bytes", "FunctionError", { function_argument: -1 }, "10ffffffffffffffffff01"],
   ["a boolean", "ClientCapabilities", { write_only_attributes_allowed: true }, "1001"],
-  ["a map of messages", "GetFunctions.Response", { functions: new Map([["f", { summary: "s" }]]) }, "0a080a01661203220173"],
+  [
+    "a map of messages",
+    "GetFunctions.Response",
+    { functions: new Map([["f", { summary: "s" }]]) },
+    "0a080a01661203220173",
+  ],
   ["a large length", "DynamicValue", { msgpack: Buffer.alloc(300) }, `0aac02${"00".repeat(300)}`],
 ];
 
@@ -28,7 +33,12 @@ test("zero scalars are left out, unless their presence means something", () => {
 
 test.each([
   ["an unknown field is skipped", "ClientCapabilities", "f83f01 0801", { deferral_allowed: true }],
-  ["fixed-width fields are skipped", "ClientCapabilities", "f93f0000000000000000 fd3f00000000 0801", { deferral_allowed: true }],
+  [
+    "fixed-width fields are skipped",
+    "ClientCapabilities",
+    "f93f0000000000000000 fd3f00000000 0801",
+    { deferral_allowed: true },
+  ],
   ["a map entry may lack key and value", "GetFunctions.Response", "0a00", { functions: new Map([["", {}]]) }],
 ] as [string, MessageName, string, object][])("%s", (_name, message, hex, want) => {
   expect(decode(message, Buffer.from(hex.replaceAll(" ", ""), "hex"))).toEqual(want);

@@ -3,20 +3,29 @@ import { attr, type Path, root } from "../value/path.ts";
 import { field, stringField, Unknown, type Value, type ValueMap } from "../value/value.ts";
 
 /** Given, and known already. */
-export const known = (value: Value, name: string): boolean => field(value, name) !== null && !(field(value, name) instanceof Unknown);
+export const known = (value: Value, name: string): boolean =>
+  field(value, name) !== null && !(field(value, name) instanceof Unknown);
 
 /** Given in whatever way; an unknown value may still become null, so it counts for nothing that is refused. */
 export const given = (value: Value, name: string): boolean => field(value, name) !== null;
 
 /** Refuses two attributes that exclude each other, at the second. */
-export function exclusive(value: ValueMap, [a, b]: readonly [string, string], path: Path, diagnostics: Diagnostics, why: string): void {
+export function exclusive(
+  value: ValueMap,
+  [a, b]: readonly [string, string],
+  path: Path,
+  diagnostics: Diagnostics,
+  why: string,
+): void {
   if (known(value, a) && known(value, b)) diagnostics.error("Two that exclude each other", why, attr(path, b));
 }
 
 /** Whether an object lies in a scope below its agent's, as far as the configuration says: `account.prod` from an organisation, or `org.prod` from a project. */
 export function isBelowAgent(config: ValueMap): boolean {
   const agent = stringField(config, "agent") ?? "";
-  return (agent.startsWith("account.") && given(config, "org")) || (agent.startsWith("org.") && given(config, "project"));
+  return (
+    (agent.startsWith("account.") && given(config, "org")) || (agent.startsWith("org.") && given(config, "project"))
+  );
 }
 
 /** Says at plan time what the service refuses at apply, unless an app project `default` serves the scope. */
@@ -30,7 +39,8 @@ export function warnWithoutProject(attribute: string, how: string, diagnostics: 
 
 /** Refuses a PEM text that is none. The text itself stays out of the message: it may be a key. */
 export function checkPem(text: string, what: RegExp, wanted: string, path: Path, diagnostics: Diagnostics): void {
-  if (!what.test(text)) diagnostics.error("Not a PEM text", `${wanted} is required, from its BEGIN line to its END line.`, path);
+  if (!what.test(text))
+    diagnostics.error("Not a PEM text", `${wanted} is required, from its BEGIN line to its END line.`, path);
 }
 
 export const PEM = {

@@ -14,7 +14,12 @@ import { toSpec } from "./spec.ts";
  * Refuses, at its attribute, a change that would send the credentials which the agent holds elsewhere or with less protection, when the
  * plan does not send them again. The service and the agent refuse it too, but only when it is applied.
  */
-export function checkKeptCredentials(noun: Noun, spec: Attributes, change: PlannedChange, diagnostics: Diagnostics): void {
+export function checkKeptCredentials(
+  noun: Noun,
+  spec: Attributes,
+  change: PlannedChange,
+  diagnostics: Diagnostics,
+): void {
   const { config, prior, planned } = change;
   if (!prior || !keepsCredentials(noun.schema, change)) return;
   // What is not known yet is checked when it is applied.

@@ -49,7 +49,13 @@ export async function sealCredentials(need: Need): Promise<Record<string, unknow
   }
   const { sealKey } = (agent.stored as Stored).status as { sealKey: { id: string; publicKey: string } };
   const where = resolveReference("agents", name, place);
-  const offered = { endpoint: client.endpoint, account: client.keyAccount, org: where.org, project: where.project, agent: where.id };
+  const offered = {
+    endpoint: client.endpoint,
+    account: client.keyAccount,
+    org: where.org,
+    project: where.project,
+    agent: where.id,
+  };
   const refused = refusedKey(process.env, { ...offered, publicKey: sealKey.publicKey });
   if (refused) {
     diagnostics.error(action, `The credentials are not sealed: ${refused}.`, attr(root, "agent"));
@@ -59,9 +65,19 @@ export async function sealCredentials(need: Need): Promise<Record<string, unknow
   const { seal } = await import("../client/seal.ts");
   const collection = place.collection as SealedCollection;
   try {
-    return { sealedCredentials: seal(sealKey, { account: account.body.account, ...place, collection }, { spec, credentials: plain }) };
+    return {
+      sealedCredentials: seal(
+        sealKey,
+        { account: account.body.account, ...place, collection },
+        { spec, credentials: plain },
+      ),
+    };
   } catch {
-    diagnostics.error(action, `The key of agent ${name} is not one that credentials can be sealed to.`, attr(root, "agent"));
+    diagnostics.error(
+      action,
+      `The key of agent ${name} is not one that credentials can be sealed to.`,
+      attr(root, "agent"),
+    );
     return null;
   }
 }

@@ -14,7 +14,9 @@ const scope = new Set(["id", "org", "project"]);
 export function createDataSource(noun: Noun, status?: Attribute): DataSource<Client> {
   const schema = dataSchema(noun, status);
   const { attributes } = schema;
-  const spec: Attributes = Object.fromEntries(noun.spec.filter((name) => attributes[name]).map((name) => [name, attributes[name]!]));
+  const spec: Attributes = Object.fromEntries(
+    noun.spec.filter((name) => attributes[name]).map((name) => [name, attributes[name]!]),
+  );
   return {
     schema,
     read: async (config, context) => {
@@ -50,16 +52,25 @@ function dataSchema({ schema, type }: Noun, status: Attribute | undefined): Sche
   const attributes = Object.entries({ ...schema.attributes, ...(status ? { status } : {}) })
     .filter(([, a]) => !a.writeOnly && !a.local)
     .map(([key, a]) => [key, scope.has(key) ? input(a) : computed(a)] as const);
-  return { description: `Reads one ${type.replace(/^outpost_/, "").replaceAll("_", " ")}.`, attributes: Object.fromEntries(attributes) };
+  return {
+    description: `Reads one ${type.replace(/^outpost_/, "").replaceAll("_", " ")}.`,
+    attributes: Object.fromEntries(attributes),
+  };
 }
 
 function input({ type, presence, description = "", rules }: Attribute): Attribute {
-  return { type: type!, presence, description: description.replace(" Changing it replaces the object.", ""), ...(rules ? { rules } : {}) };
+  return {
+    type: type!,
+    presence,
+    description: description.replace(" Changing it replaces the object.", ""),
+    ...(rules ? { rules } : {}),
+  };
 }
 
 function computed(a: Attribute): Attribute {
   const { type, nesting, attributes, description, sensitive, json } = a;
-  const inner = attributes && Object.fromEntries(Object.entries(attributes).map(([name, of]) => [name, computed(of)] as const));
+  const inner =
+    attributes && Object.fromEntries(Object.entries(attributes).map(([name, of]) => [name, computed(of)] as const));
   return {
     presence: "computed",
     ...(type === undefined ? {} : { type }),

@@ -24,8 +24,13 @@ const RESOURCES = {
 
 function configOf(collection: keyof typeof RESOURCES, spec: object): ValueMap {
   const { attributes } = RESOURCES[collection].schema;
-  const local = Object.fromEntries(Object.entries(attributes).filter(([name]) => !["status", "id", "uid", "generation"].includes(name)));
-  return new Map([...blank(attributes), ...fromSpec(local, JSON.parse(JSON.stringify({ ...BASES[collection], ...spec })), null)]);
+  const local = Object.fromEntries(
+    Object.entries(attributes).filter(([name]) => !["status", "id", "uid", "generation"].includes(name)),
+  );
+  return new Map([
+    ...blank(attributes),
+    ...fromSpec(local, JSON.parse(JSON.stringify({ ...BASES[collection], ...spec })), null),
+  ]);
 }
 
 async function validate(collection: keyof typeof RESOURCES, config: ValueMap): Promise<Diagnostics> {
@@ -34,23 +39,33 @@ async function validate(collection: keyof typeof RESOURCES, config: ValueMap): P
   return diagnostics;
 }
 
-test.each(BAD.map((one) => [one.name, one] as const))("the provider refuses %s when it validates, at its attribute", async (_, bad) => {
-  const { attributes } = RESOURCES[bad.collection].schema;
-  const { list } = await validate(bad.collection, configOf(bad.collection, bad.spec));
-  const place = print(pathOf(attributes, bad.pointer) ?? []);
-  expect(list.map(({ path, detail }) => [print(path ?? []), detail])).toContainEqual([place, expect.stringMatching(bad.detail)]);
-});
-
-test.each(GOOD.map(([collection, spec], i) => [`${collection} ${i}: ${JSON.stringify(spec).slice(0, 80)}`, collection, spec] as const))(
-  "the provider takes %s",
-  async (_, collection, spec) => {
-    expect((await validate(collection, configOf(collection, spec))).list).toEqual([]);
+test.each(BAD.map((one) => [one.name, one] as const))(
+  "the provider refuses %s when it validates, at its attribute",
+  async (_, bad) => {
+    const { attributes } = RESOURCES[bad.collection].schema;
+    const { list } = await validate(bad.collection, configOf(bad.collection, bad.spec));
+    const place = print(pathOf(attributes, bad.pointer) ?? []);
+    expect(list.map(({ path, detail }) => [print(path ?? []), detail])).toContainEqual([
+      place,
+      expect.stringMatching(bad.detail),
+    ]);
   },
 );
 
+test.each(
+  GOOD.map(
+    ([collection, spec], i) => [`${collection} ${i}: ${JSON.stringify(spec).slice(0, 80)}`, collection, spec] as const,
+  ),
+)("the provider takes %s", async (_, collection, spec) => {
+  expect((await validate(collection, configOf(collection, spec))).list).toEqual([]);
+});
+
 test("values that are unknown at plan time are left to the service", async () => {
   const config = configOf("applications", { syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
-  const policy = new Map(config.get("sync_policy") as ValueMap).set("sync_options", [new Unknown(), "CreateNamespaces=true"]);
+  const policy = new Map(config.get("sync_policy") as ValueMap).set("sync_options", [
+    new Unknown(),
+    "CreateNamespaces=true",
+  ]);
   expect((await validate("applications", new Map(config).set("sync_policy", policy))).list).toMatchObject([
     { detail: expect.stringContaining("Did you mean `CreateNamespace=true`?") },
   ]);
@@ -59,7 +74,9 @@ test("values that are unknown at plan time are left to the service", async () =>
 
 test("a number that JSON cannot hold is left to the schema, which says where it is", async () => {
   for (const text of ['{"a":1E400}', '{"a":9007199254740993}', '{"a":0.3333333333333333333333333333}']) {
-    const config = configOf("applications", { source: { repoUrl: "https://git.example/a.git", path: "x", helm: { valuesObject: {} } } });
+    const config = configOf("applications", {
+      source: { repoUrl: "https://git.example/a.git", path: "x", helm: { valuesObject: {} } },
+    });
     const source = new Map(config.get("source") as ValueMap);
     source.set("helm", new Map(source.get("helm") as ValueMap).set("values_object", text));
     expect((await validate("applications", config.set("source", source))).list).toEqual([]);
@@ -80,9 +97,15 @@ test.each([
     "credentials",
     /own cluster/,
   ],
-])("the provider refuses a cluster with %s", async (_, { credentials, ...spec }: Record<string, unknown>, place, detail) => {
-  const config = configOf("clusters", spec).set("id", spec.id as string);
-  if (credentials) config.set("credentials", new Map());
-  const { list } = await validate("clusters", config);
-  expect(list.map(({ path, detail }) => [print(path ?? []), detail])).toContainEqual([place, expect.stringMatching(detail)]);
-});
+])(
+  "the provider refuses a cluster with %s",
+  async (_, { credentials, ...spec }: Record<string, unknown>, place, detail) => {
+    const config = configOf("clusters", spec).set("id", spec.id as string);
+    if (credentials) config.set("credentials", new Map());
+    const { list } = await validate("clusters", config);
+    expect(list.map(({ path, detail }) => [print(path ?? []), detail])).toContainEqual([
+      place,
+      expect.stringMatching(detail),
+    ]);
+  },
+);

@@ -11,14 +11,21 @@ import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/val
 import { toSpec } from "./spec.ts";
 
 /** Checks the texts of a configuration by the rules that the service has too. The service checks values that are unknown at plan time. */
-export async function checkForms(collection: string, attributes: Attributes, config: ValueMap, diagnostics: Diagnostics): Promise<void> {
+export async function checkForms(
+  collection: string,
+  attributes: Attributes,
+  config: ValueMap,
+  diagnostics: Diagnostics,
+): Promise<void> {
   // Steps and inputs name each other, so that one that is not known yet may be any of them.
   if (collection === "pipelines" && !["steps", "inputs"].every((name) => whollyKnown(config.get(name) ?? null))) return;
   const spec = toSpec(attributes, known(attributes, config));
   // A script of its own: see `build.mjs`.
-  if (hasForms(collection)) report((await import("../../openapi/rules/forms.ts")).formFaults(collection, spec), attributes, diagnostics);
+  if (hasForms(collection))
+    report((await import("../../openapi/rules/forms.ts")).formFaults(collection, spec), attributes, diagnostics);
   // Most configurations have no YAML, and its parser is as large as the half of the provider.
-  if (hasYaml(spec)) report((await import("../../openapi/rules/yaml-texts.ts")).yamlFaults(collection, spec), attributes, diagnostics);
+  if (hasYaml(spec))
+    report((await import("../../openapi/rules/yaml-texts.ts")).yamlFaults(collection, spec), attributes, diagnostics);
 }
 
 /** Reports faults of texts, each at its attribute. */
@@ -39,7 +46,8 @@ function report(faults: readonly Fault[], attributes: Attributes, diagnostics: D
 /** The configuration without what is unknown and without texts and numbers that no JSON has; the schema refuses those. Elements keep their places. */
 function known(attributes: Attributes, value: ValueMap): ValueMap {
   const out: ValueMap = new Map();
-  for (const [name, a] of Object.entries(attributes)) out.set(name, a.writeOnly ? null : knownOne(a, value.get(name) ?? null));
+  for (const [name, a] of Object.entries(attributes))
+    out.set(name, a.writeOnly ? null : knownOne(a, value.get(name) ?? null));
   return out;
 }
 
@@ -52,14 +60,17 @@ function knownOne(a: Attribute, value: Value): Value {
     if (isMap(value)) return new Map([...value].map(([key, one]) => [key, element(one)]));
     return Array.isArray(value) ? value.map(element) : null;
   }
-  if (Array.isArray(value)) return value.map((one) => (one instanceof Unknown || !fits(one, a.rules?.each?.json) ? null : one));
-  if (isMap(value)) return new Map([...value].filter(([, one]) => !(one instanceof Unknown) && fits(one, a.rules?.each?.json)));
+  if (Array.isArray(value))
+    return value.map((one) => (one instanceof Unknown || !fits(one, a.rules?.each?.json) ? null : one));
+  if (isMap(value))
+    return new Map([...value].filter(([, one]) => !(one instanceof Unknown) && fits(one, a.rules?.each?.json)));
   return fits(value, a.rules?.json) ? value : null;
 }
 
 /** Whether a value can be sent: JSON where it must be, and only numbers that a double holds. */
 function fits(value: Value, json: unknown): boolean {
-  if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) return asDouble(value) !== undefined;
+  if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal)
+    return asDouble(value) !== undefined;
   if (!json) return true;
   try {
     return typeof value === "string" && jsonTextFaults(parseJson(value), 0).length === 0;

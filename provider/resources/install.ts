@@ -20,7 +20,10 @@ export function createInstall(worker: "agent" | "delegate"): DataSource<Client> 
   const output = worker === "agent" ? "helm_values" : "manifest";
   const options: Attributes = Object.fromEntries(
     Object.entries(installRequest)
-      .filter(([name, { description = "" }]) => name !== "with_token" && (worker === "delegate" || !/^Delegates\b/.test(description)))
+      .filter(
+        ([name, { description = "" }]) =>
+          name !== "with_token" && (worker === "delegate" || !/^Delegates\b/.test(description)),
+      )
       .filter(([name]) => worker === "agent" || name !== "redis_image")
       .map(([name, { default: _, ...a }]) => [
         name,
@@ -33,8 +36,18 @@ export function createInstall(worker: "agent" | "delegate"): DataSource<Client> 
   );
   const attributes: Attributes = {
     [worker]: { type: "string", presence: "required", description: `The id of the ${worker}.`, rules: label },
-    org: { type: "string", presence: "optional", description: `The organisation that the ${worker} is in.`, rules: label },
-    project: { type: "string", presence: "optional", description: `The project that the ${worker} is in.`, rules: label },
+    org: {
+      type: "string",
+      presence: "optional",
+      description: `The organisation that the ${worker} is in.`,
+      rules: label,
+    },
+    project: {
+      type: "string",
+      presence: "optional",
+      description: `The project that the ${worker} is in.`,
+      rules: label,
+    },
     uid: {
       type: "string",
       presence: "optional",
@@ -60,21 +73,34 @@ export function createInstall(worker: "agent" | "delegate"): DataSource<Client> 
   };
   const description = `What installs ${worker === "agent" ? "an agent" : "a delegate"}, ready but for its enrolment token, which comes from \`existing_secret\` or from \`outpost_${worker}_token\`.`;
   return {
-    schema: { description: worker === "agent" ? description.replace("`existing_secret` or from ", "") : description, attributes },
+    schema: {
+      description: worker === "agent" ? description.replace("`existing_secret` or from ", "") : description,
+      attributes,
+    },
     read: async (config, { client: open, signal, diagnostics }) => {
       const client = await open();
       const limit = { deadline: Date.now() + 60_000, signal };
       const id = stringField(config, worker)!;
-      const place: Place = { collection: `${worker}s`, id, org: stringField(config, "org"), project: stringField(config, "project") };
+      const place: Place = {
+        collection: `${worker}s`,
+        id,
+        org: stringField(config, "org"),
+        project: stringField(config, "project"),
+      };
       const uid = stringField(config, "uid");
       if (uid !== undefined) {
         const found = await client.get(place, limit);
         if (found.ok && found.body.uid !== uid) {
-          diagnostics.error(`Another ${worker}`, `The ${worker} ${id} is not the one with the uid ${uid}. Plan again.`, [{ attr: "uid" }]);
+          diagnostics.error(
+            `Another ${worker}`,
+            `The ${worker} ${id} is not the one with the uid ${uid}. Plan again.`,
+            [{ attr: "uid" }],
+          );
           return null;
         }
       }
-      const query: Record<string, string> = worker === "delegate" ? { format: stringField(config, "format") ?? "kubernetes" } : {};
+      const query: Record<string, string> =
+        worker === "delegate" ? { format: stringField(config, "format") ?? "kubernetes" } : {};
       const reply = await client.text(
         place,
         worker === "agent" ? "/values" : "/manifest",

@@ -4,7 +4,10 @@ import type { Noun } from "./noun.ts";
 /** The resource of a noun that needs no code of its own. One that an agent holds is waited for until the agent has it. */
 export async function resource(noun: Noun) {
   const { createResource } = await import("./crud/resource.ts");
-  return createResource(noun, noun.delivered ? { judge: (await import("../wait/delivered.ts")).judgeDelivered("agent") } : {});
+  return createResource(
+    noun,
+    noun.delivered ? { judge: (await import("../wait/delivered.ts")).judgeDelivered("agent") } : {},
+  );
 }
 
 type Generated<K extends string> = Readonly<Record<K, Noun>> & { status(): Attribute | undefined };

@@ -40,7 +40,10 @@ export function noteReleased(client: Client, noun: Noun, state: ValueMap): void 
 export async function leftBehind(client: Client, noun: Noun, planned: ValueMap): Promise<ValueMap | null> {
   const before = released.get(client)?.get(placeIn(noun, planned));
   if (!before) return null;
-  const found = await client.get(placeOf(noun, before), { deadline: Date.now() + 10_000, signal: AbortSignal.timeout(10_000) });
+  const found = await client.get(placeOf(noun, before), {
+    deadline: Date.now() + 10_000,
+    signal: AbortSignal.timeout(10_000),
+  });
   return found.ok && found.body.uid === stringField(before, "uid") ? before : null;
 }
 
@@ -53,4 +56,5 @@ export function noteAdopted(client: Client, uid: string): void {
 }
 
 /** Whether the same run took the object over: `create_before_destroy` with the same id must not delete what it has just taken. */
-export const wasAdopted = (client: Client, state: ValueMap): boolean => adopted.get(client)?.has(stringField(state, "uid") ?? "") === true;
+export const wasAdopted = (client: Client, state: ValueMap): boolean =>
+  adopted.get(client)?.has(stringField(state, "uid") ?? "") === true;

@@ -24,7 +24,8 @@ export function parseImportId(noun: Noun, text: string): Place | undefined {
   const [org, project] = parts;
   const outer = org !== undefined ? "org" : "account";
   const scope = project !== undefined ? "project" : outer;
-  if (parts.length > 2 || !noun.scopes.includes(scope) || ![id, ...parts].every((part) => label.test(part))) return undefined;
+  if (parts.length > 2 || !noun.scopes.includes(scope) || ![id, ...parts].every((part) => label.test(part)))
+    return undefined;
   return { collection: noun.collection, id, org, project };
 }
 

@@ -10,7 +10,9 @@ import { importId, reference } from "./functions.ts";
 import { importForm, parseImportId, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
 
-const attributes: Attributes = Object.fromEntries(application.spec.map((name) => [name, application.schema.attributes[name]!]));
+const attributes: Attributes = Object.fromEntries(
+  application.spec.map((name) => [name, application.schema.attributes[name]!]),
+);
 const value = (json: object): ValueMap => fromJson(objectOf(attributes), json as Json) as ValueMap;
 
 const base = { agent: "prod", argo_project: "default", revision_history_limit: 10, destination: { namespace: "web" } };
@@ -26,12 +28,22 @@ test.each([
     { ...base, labels: { "a/b": "1" }, source: { kustomize: { images: ["x=y"] } } },
     { labels: { "a/b": "1" }, source: { kustomize: { images: ["x=y"] } } },
   ],
-  ["an empty list as it is", { ...base, source: { helm: { value_files: [] } } }, { source: { helm: { valueFiles: [] } } }],
+  [
+    "an empty list as it is",
+    { ...base, source: { helm: { value_files: [] } } },
+    { source: { helm: { valueFiles: [] } } },
+  ],
   ["an empty object as it is", { ...base, sync_policy: { automated: {} } }, { syncPolicy: { automated: {} } }],
 ] as [string, object, object][])("%s: what is sent comes back as the same value", (_name, given, sent) => {
   const before = value(given);
   const json = toSpec(attributes, before);
-  expect(json).toEqual({ agent: "prod", argoProject: "default", revisionHistoryLimit: 10, destination: { namespace: "web" }, ...sent });
+  expect(json).toEqual({
+    agent: "prod",
+    argoProject: "default",
+    revisionHistoryLimit: 10,
+    destination: { namespace: "web" },
+    ...sent,
+  });
   expect(equal(objectOf(attributes), fromSpec(attributes, json, before), before)).toBe(true);
 });
 
@@ -45,15 +57,30 @@ test.each([
     { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} },
     { sync_policy: {} },
   ],
-  ["an added empty object", base, { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} }, { sync_policy: {} }],
+  [
+    "an added empty object",
+    base,
+    { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} },
+    { sync_policy: {} },
+  ],
   [
     "an added empty JSON object",
     { ...base, source: { helm: {} } },
     { agent: "prod", destination: { namespace: "web" }, source: { helm: { valuesObject: {} } } },
     { source: { helm: { values_object: "{}" } } },
   ],
-  ["another value", base, { agent: "prod", destination: { namespace: "other" } }, { destination: { namespace: "other" } }],
-  ["a removed value", { ...base, labels: { a: "1" } }, { agent: "prod", destination: { namespace: "web" } }, { labels: null }],
+  [
+    "another value",
+    base,
+    { agent: "prod", destination: { namespace: "other" } },
+    { destination: { namespace: "other" } },
+  ],
+  [
+    "a removed value",
+    { ...base, labels: { a: "1" } },
+    { agent: "prod", destination: { namespace: "web" } },
+    { labels: null },
+  ],
 ] as [string, object, object, object][])("reading: %s", (_name, prior, json, differs) => {
   const before = value(prior);
   expect(equal(objectOf(attributes), fromSpec(attributes, json, before), value({ ...prior, ...differs }))).toBe(true);
@@ -77,10 +104,23 @@ test.each([
 
 test("references are followed from where they stand", () => {
   const from = { collection: "applications", id: "a", org: "team", project: "shop" };
-  expect(resolveReference("agents", "prod", from)).toEqual({ collection: "agents", id: "prod", org: "team", project: "shop" });
+  expect(resolveReference("agents", "prod", from)).toEqual({
+    collection: "agents",
+    id: "prod",
+    org: "team",
+    project: "shop",
+  });
   expect(resolveReference("agents", "org.prod", from)).toEqual({ collection: "agents", id: "prod", org: "team" });
-  expect(resolveReference("agents", "account.prod", from)).toEqual({ collection: "agents", id: "prod", org: undefined });
-  expect([importForm(application), importForm(project), importForm(agent)]).toEqual(["[org/[project/]]id", "org/id", "[org/[project/]]id"]);
+  expect(resolveReference("agents", "account.prod", from)).toEqual({
+    collection: "agents",
+    id: "prod",
+    org: undefined,
+  });
+  expect([importForm(application), importForm(project), importForm(agent)]).toEqual([
+    "[org/[project/]]id",
+    "org/id",
+    "[org/[project/]]id",
+  ]);
 });
 
 test("functions", () => {

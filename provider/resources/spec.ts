@@ -41,12 +41,14 @@ const plain = (value: Value): Json =>
 function exact(json: Json): Json {
   if (typeof json === "number" || typeof json === "bigint" || json instanceof Decimal) {
     const double = asDouble(json);
-    if (double === undefined) throw new Error(`the number ${print(json).slice(0, 40)} cannot be sent exactly. Write it as a string`);
+    if (double === undefined)
+      throw new Error(`the number ${print(json).slice(0, 40)} cannot be sent exactly. Write it as a string`);
     return double;
   }
   if (Array.isArray(json)) return json.map(exact);
   // fromEntries defines members, so that one named `__proto__` stays a member.
-  if (typeof json === "object" && json !== null) return Object.fromEntries(Object.entries(json).map(([k, v]) => [k, exact(v)]));
+  if (typeof json === "object" && json !== null)
+    return Object.fromEntries(Object.entries(json).map(([k, v]) => [k, exact(v)]));
   return json;
 }
 
@@ -94,13 +96,17 @@ function read(a: Attribute, json: Json, before: Value): Value {
   if (a.nesting === "single") return fromSpec(attributes, json, before);
   if (a.nesting === "map")
     return new Map(
-      Object.entries(json as JsonObject).map(([k, v]) => [k, fromSpec(attributes, v, isMap(before) ? (before.get(k) ?? null) : null)]),
+      Object.entries(json as JsonObject).map(([k, v]) => [
+        k,
+        fromSpec(attributes, v, isMap(before) ? (before.get(k) ?? null) : null),
+      ]),
     );
   return (json as Json[]).map((v, i) => fromSpec(attributes, v, Array.isArray(before) ? (before[i] ?? null) : null));
 }
 
 /** Free-form JSON as text: the one from before while it says the same. */
-const textOf = (json: Json, before: Value): string => (typeof before === "string" && sameText(before, json) ? before : meaning(json));
+const textOf = (json: Json, before: Value): string =>
+  typeof before === "string" && sameText(before, json) ? before : meaning(json);
 
 function sameText(text: string, json: Json): boolean {
   try {

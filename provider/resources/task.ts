@@ -33,7 +33,9 @@ const flag = (description: string, preset: boolean): Attribute => ({
   description,
 });
 
-const request: Attributes = Object.fromEntries(Object.entries(taskRequest).map(([name, a]) => [name, { ...a, replace: true }]));
+const request: Attributes = Object.fromEntries(
+  Object.entries(taskRequest).map(([name, a]) => [name, { ...a, replace: true }]),
+);
 const attributes: Attributes = {
   org: {
     type: "string",
@@ -42,7 +44,13 @@ const attributes: Attributes = {
     rules: label,
     description: "The organisation that it runs in; none means the account itself.",
   },
-  project: { type: "string", presence: "optional", replace: true, rules: label, description: "The project within `org`." },
+  project: {
+    type: "string",
+    presence: "optional",
+    replace: true,
+    rules: label,
+    description: "The project within `org`.",
+  },
   ...request,
   triggers: {
     type: ["map", "string"],
@@ -62,7 +70,8 @@ const attributes: Attributes = {
         type: "string",
         presence: "optional",
         local: true,
-        description: "Default: what the task may take by `queue_timeout_seconds`, `timeout_seconds` and its attempts, at most `1h`.",
+        description:
+          "Default: what the task may take by `queue_timeout_seconds`, `timeout_seconds` and its attempts, at most `1h`.",
         rules: { duration: true },
       },
     },
@@ -85,7 +94,9 @@ export const task: Resource<Client> = {
   },
   validate: async (config, diagnostics) => {
     if (field(config, "project") !== null && field(config, "org") === null)
-      diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
+      diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [
+        { attr: "project" },
+      ]);
     const [kind, params] = [stringField(config, "kind"), jsonField(config, "params")];
     if (kind === undefined || params === undefined) return;
     const { paramFaults } = await import("../../openapi/rules/forms.ts");
@@ -117,12 +128,16 @@ export const task: Resource<Client> = {
   },
   read: async (state, context) => {
     const client = await context.client();
-    const found = await client.call<Task>("GET", pathOf(state), { deadline: Date.now() + 60_000, signal: context.signal });
+    const found = await client.call<Task>("GET", pathOf(state), {
+      deadline: Date.now() + 60_000,
+      signal: context.signal,
+    });
     if (found.ok) {
       if (found.body.state === "Succeeded") context.private.delete(UNENDED);
       return stateOf(found.body, state);
     }
-    if (found.status !== 404) report(context.diagnostics, `Reading task ${stringField(state, "id")}`, found.problem, attributes);
+    if (found.status !== 404)
+      report(context.diagnostics, `Reading task ${stringField(state, "id")}`, found.problem, attributes);
     return state;
   },
   // Everything that is not replaced steers the provider only; but a task that was not waited for long enough is waited for again.
@@ -139,7 +154,10 @@ export const task: Resource<Client> = {
   delete: async (state, context) => {
     if (state.get("cancel_on_destroy") !== true || ENDED.has(stringField(state, "state") as Task["state"])) return;
     const client = await context.client();
-    const reply = await client.call("POST", pathOf(state, "/cancel"), { deadline: Date.now() + 60_000, signal: context.signal });
+    const reply = await client.call("POST", pathOf(state, "/cancel"), {
+      deadline: Date.now() + 60_000,
+      signal: context.signal,
+    });
     if (!reply.ok && reply.status !== 404)
       report(context.diagnostics, `Cancelling task ${stringField(state, "id")}`, reply.problem, attributes);
   },
@@ -189,7 +207,10 @@ async function settle(
     const lines = await lastLines(client, ended.body, planned, limit);
     diagnostics.error(
       `${action}: task ${made.id} ended as ${state}`,
-      [ended.body.message ?? ended.body.reason ?? "It gave no reason.", ...(lines ? ["", "The end of its log:", lines] : [])].join("\n"),
+      [
+        ended.body.message ?? ended.body.reason ?? "It gave no reason.",
+        ...(lines ? ["", "The end of its log:", lines] : []),
+      ].join("\n"),
     );
   }
   return stateOf(ended.ok ? ended.body : made, planned);
@@ -199,7 +220,8 @@ function stateOf(found: Task, prior: ValueMap): ValueMap {
   const out: ValueMap = new Map<string, Value>();
   for (const [name, a] of Object.entries(attributes)) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
   // A task never changes, so that its request is what was planned; the service also shows what was left out, as an empty list.
-  for (const [name, value] of fromSpec(request, found, prior)) if (out.get(name) instanceof Unknown) out.set(name, value);
+  for (const [name, value] of fromSpec(request, found, prior))
+    if (out.get(name) instanceof Unknown) out.set(name, value);
   const { id, state, reason, outputs } = found;
   return out
     .set("id", id)
@@ -244,7 +266,11 @@ async function lastLines(client: Client, found: Task, planned: ValueMap, limit: 
   let after = 0;
   for (;;) {
     const search = scopeOf(planned, { after: String(after) });
-    const page = await client.call<components["schemas"]["TaskLog"]>("GET", `/v1/tasks/${found.id}/logs${search}`, short);
+    const page = await client.call<components["schemas"]["TaskLog"]>(
+      "GET",
+      `/v1/tasks/${found.id}/logs${search}`,
+      short,
+    );
     if (!page.ok || page.body.items.length === 0) break;
     kept.push(...page.body.items.map((line) => line.text));
     kept.splice(0, kept.length - LOG_LINES);

@@ -19,8 +19,18 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
   const collection = `${worker}s`;
   const attributes: Attributes = {
     [worker]: { type: "string", presence: "required", description: `The id of the ${worker}.`, rules: label },
-    org: { type: "string", presence: "optional", description: `The organisation that the ${worker} is in.`, rules: label },
-    project: { type: "string", presence: "optional", description: `The project that the ${worker} is in.`, rules: label },
+    org: {
+      type: "string",
+      presence: "optional",
+      description: `The organisation that the ${worker} is in.`,
+      rules: label,
+    },
+    project: {
+      type: "string",
+      presence: "optional",
+      description: `The project that the ${worker} is in.`,
+      rules: label,
+    },
     uid: {
       type: "string",
       presence: "optional",
@@ -44,7 +54,10 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
     expires_at: { type: "string", presence: "computed", description: "When it ends." },
   };
   return {
-    schema: { description: `An enrolment token of ${worker === "agent" ? "an agent" : "a delegate"}, which is kept nowhere.`, attributes },
+    schema: {
+      description: `An enrolment token of ${worker === "agent" ? "an agent" : "a delegate"}, which is kept nowhere.`,
+      attributes,
+    },
     open: async (config, { client: open, signal, diagnostics }) => {
       const client = await open();
       const limit = { deadline: Date.now() + 60_000, signal };
@@ -58,9 +71,11 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
       if (uid !== undefined) {
         const found = await client.get(place, limit);
         if (found.ok && found.body.uid !== uid) {
-          diagnostics.error(`Another ${worker}`, `The ${worker} ${place.id} is not the one with the uid ${uid}. Plan again.`, [
-            { attr: "uid" },
-          ]);
+          diagnostics.error(
+            `Another ${worker}`,
+            `The ${worker} ${place.id} is not the one with the uid ${uid}. Plan again.`,
+            [{ attr: "uid" }],
+          );
           return null;
         }
       }
@@ -92,7 +107,10 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
     close: async (lease, { client, signal, log }) => {
       if (lease === null) return;
       const { id, org, project, token } = lease as Record<string, Json>;
-      const search = new URLSearchParams({ ...(org ? { org: String(org) } : {}), ...(project ? { project: String(project) } : {}) });
+      const search = new URLSearchParams({
+        ...(org ? { org: String(org) } : {}),
+        ...(project ? { project: String(project) } : {}),
+      });
       const path = `/v1/${collection}/${String(id)}/tokens`;
       const limit = { deadline: Date.now() + 30_000, signal };
       const open = await client();
@@ -100,7 +118,8 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
       // A used one is either spent (an agent's) or what further replicas enrol with (a delegate's).
       if (tokens.ok && tokens.body.items.some((item) => item.id === token && item.uses > 0)) return;
       const reply = await open.call("DELETE", `${path}/${String(token)}?${search}`, limit);
-      if (!reply.ok && reply.status !== 404) log("warn", `the token ${String(token)} was not revoked: ${reply.problem.detail}`);
+      if (!reply.ok && reply.status !== 404)
+        log("warn", `the token ${String(token)} was not revoked: ${reply.problem.detail}`);
     },
   };
 }

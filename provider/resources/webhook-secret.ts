@@ -20,12 +20,19 @@ const attributes: Attributes = {
   },
   url: { type: "string", presence: "computed", description: "The address to enter at the host." },
   secret: { type: "string", presence: "computed", sensitive: true, description: "The secret to enter at the host." },
-  username: { type: "string", presence: "computed", description: "The name, where the host signs in with a name and a password." },
+  username: {
+    type: "string",
+    presence: "computed",
+    description: "The name, where the host signs in with a name and a password.",
+  },
 };
 
 /** What a host of repositories is told. It exists only while Terraform runs, so it goes into a write-only argument and is in no plan and no state. */
 export const webhookSecret: EphemeralResource<Client> = {
-  schema: { description: "The address and the secret of a webhook, to enter at the host. The secret is kept nowhere.", attributes },
+  schema: {
+    description: "The address and the secret of a webhook, to enter at the host. The secret is kept nowhere.",
+    attributes,
+  },
   open: async (config, { client: open, signal, diagnostics }) => {
     const client = await open();
     const limit = { deadline: Date.now() + 60_000, signal };
@@ -38,7 +45,9 @@ export const webhookSecret: EphemeralResource<Client> = {
     const uid = stringField(config, "uid");
     const found = uid === undefined ? undefined : await client.get(place, limit);
     if (found?.ok && found.body.uid !== uid) {
-      diagnostics.error("Another webhook", `The webhook ${place.id} is not the one with the uid ${uid}. Plan again.`, [{ attr: "uid" }]);
+      diagnostics.error("Another webhook", `The webhook ${place.id} is not the one with the uid ${uid}. Plan again.`, [
+        { attr: "uid" },
+      ]);
       return null;
     }
     const reply = await client.read<components["schemas"]["WebhookSecret"]>(place, "/secret", limit);

@@ -48,12 +48,25 @@ test.each([
   ],
   [
     "write-only inside a set",
-    { a: { nesting: "set", presence: "optional", attributes: { b: { type: "string", presence: "optional", writeOnly: true } } } },
+    {
+      a: {
+        nesting: "set",
+        presence: "optional",
+        attributes: { b: { type: "string", presence: "optional", writeOnly: true } },
+      },
+    },
     ["`a.b` is write-only and cannot be inside a set."],
   ],
   [
     "a child of a write-only attribute",
-    { a: { nesting: "single", presence: "optional", writeOnly: true, attributes: { b: { type: "string", presence: "optional" } } } },
+    {
+      a: {
+        nesting: "single",
+        presence: "optional",
+        writeOnly: true,
+        attributes: { b: { type: "string", presence: "optional" } },
+      },
+    },
     ["`a.b` is inside a write-only attribute and must be write-only too."],
   ],
   [
@@ -69,8 +82,18 @@ test.each([
 
 test.each([
   ["the framework's own plan", {}, null, []],
-  ["another value than the configured one", { title: "u" }, null, ["`title` was planned with another value than the configured one."]],
-  ["unknown for a configured value", { title: unknown }, null, ["`title` was planned with another value than the configured one."]],
+  [
+    "another value than the configured one",
+    { title: "u" },
+    null,
+    ["`title` was planned with another value than the configured one."],
+  ],
+  [
+    "unknown for a configured value",
+    { title: unknown },
+    null,
+    ["`title` was planned with another value than the configured one."],
+  ],
   [
     "null for a computed value of a new object",
     { uid: null },
@@ -83,7 +106,12 @@ test.each([
     null,
     ["`secret` is not configured, has no computed value, and was planned all the same."],
   ],
-  ["a write-only value", { gate: new Map([["code", "s"]]) }, null, ["`gate` is write-only and must be null in the plan."]],
+  [
+    "a write-only value",
+    { gate: new Map([["code", "s"]]) },
+    null,
+    ["`gate` is write-only and must be null in the plan."],
+  ],
   ["an unknown stable value on update", { uid: unknown }, result(), ["`uid` is stable and was planned as unknown."]],
   ["an attribute beyond the schema", { other: "x" }, null, ["`other` is not in the schema."]],
   [
@@ -94,7 +122,9 @@ test.each([
   ],
 ] as [string, Record<string, Value>, Value, string[]][])("a plan is checked for %s", (_name, set, prior, want) => {
   const own = prior === null ? planned : plan(gardenSchema, config(base), prior as ValueMap);
-  expect(words((d) => guardPlan("x", gardenSchema, config(base), prior, new Map([...own, ...Object.entries(set)]), d))).toEqual(want);
+  expect(
+    words((d) => guardPlan("x", gardenSchema, config(base), prior, new Map([...own, ...Object.entries(set)]), d)),
+  ).toEqual(want);
 });
 
 test("a plan of nothing is refused", () => {
@@ -107,16 +137,30 @@ test.each([
   ["an honest result", result(), []],
   ["no state", null, ["it was created or updated and has no state."]],
   ["a changed value", result({ title: "u" }), ["`title` has another value after apply than was planned."]],
-  ["null where an empty map was not planned", result({ labels: new Map() }), ["`labels` has another value after apply than was planned."]],
+  [
+    "null where an empty map was not planned",
+    result({ labels: new Map() }),
+    ["`labels` has another value after apply than was planned."],
+  ],
   ["an unknown left over", result({ uid: unknown }), ["`uid` is still unknown after apply."]],
-  ["a stored secret", result({ gate: new Map([["code", "s"]]) }), ["`gate` is write-only and must be null in the state."]],
+  [
+    "a stored secret",
+    result({ gate: new Map([["code", "s"]]) }),
+    ["`gate` is write-only and must be null in the state."],
+  ],
 ] as [string, Value, string[]][])("an apply is checked for %s", (_name, state, want) => {
   expect(words((d) => guardApply("x", gardenSchema, planned, state, d))).toEqual(want);
 });
 
 test("a deleted object has no state, and a refinement that was planned must hold", () => {
-  expect(words((d) => guardApply("x", gardenSchema, null, result(), d))).toEqual(["it was deleted and still has a state."]);
+  expect(words((d) => guardApply("x", gardenSchema, null, result(), d))).toEqual([
+    "it was deleted and still has a state.",
+  ]);
   const promised = new Map([...planned, ["uid", new Unknown({ notNull: true, prefix: "uid-" })] as const]);
-  expect(words((d) => guardApply("x", gardenSchema, promised, result(), d))).toEqual(["`uid` was promised to start with another text."]);
-  expect(words((d) => guardState("x", gardenSchema, result({ size: unknown }), d))).toEqual(["`size` is still unknown after apply."]);
+  expect(words((d) => guardApply("x", gardenSchema, promised, result(), d))).toEqual([
+    "`uid` was promised to start with another text.",
+  ]);
+  expect(words((d) => guardState("x", gardenSchema, result({ size: unknown }), d))).toEqual([
+    "`size` is still unknown after apply.",
+  ]);
 });

@@ -15,7 +15,11 @@ const reporter =
 
 /** Checks a schema against what Terraform accepts; one bad attribute makes a whole provider unusable there. */
 export function guardSchema(subject: string, schema: Schema, diagnostics: Diagnostics): void {
-  guardAttributes(schema.attributes, root, reporter(subject, diagnostics), { inSet: false, inCollection: false, writeOnly: false });
+  guardAttributes(schema.attributes, root, reporter(subject, diagnostics), {
+    inSet: false,
+    inCollection: false,
+    writeOnly: false,
+  });
 }
 
 function guardAttributes(
@@ -27,11 +31,14 @@ function guardAttributes(
   for (const [name, a] of Object.entries(attributes)) {
     const here = attr(path, name);
     if (!/^[a-z_][a-z0-9_]*$/.test(name)) report(here, "is not a lower-case name.");
-    if ((a.type === undefined) === (a.attributes === undefined)) report(here, "needs a type or nested attributes, and not both.");
-    if ((a.attributes === undefined) !== (a.nesting === undefined)) report(here, "needs nesting and nested attributes together.");
+    if ((a.type === undefined) === (a.attributes === undefined))
+      report(here, "needs a type or nested attributes, and not both.");
+    if ((a.attributes === undefined) !== (a.nesting === undefined))
+      report(here, "needs nesting and nested attributes together.");
     if (a.default !== undefined && a.presence !== "either")
       report(here, "has a default, which only a value that the user may leave out can have.");
-    if (a.writeOnly && (a.presence === "computed" || a.presence === "either")) report(here, "is write-only and cannot be computed.");
+    if (a.writeOnly && (a.presence === "computed" || a.presence === "either"))
+      report(here, "is write-only and cannot be computed.");
     if (a.writeOnly && within.inSet) report(here, "is write-only and cannot be inside a set.");
     if (within.writeOnly && !a.writeOnly) report(here, "is inside a write-only attribute and must be write-only too.");
     if (a.replace && a.presence === "computed") report(here, "is computed and cannot force a replacement.");
@@ -56,7 +63,14 @@ function guardAttributes(
 }
 
 /** Checks a plan: rules 2 to 5, 9 and 12 of what core asks of a provider. */
-export function guardPlan(subject: string, schema: Schema, config: Value, prior: Value, planned: Value, diagnostics: Diagnostics): void {
+export function guardPlan(
+  subject: string,
+  schema: Schema,
+  config: Value,
+  prior: Value,
+  planned: Value,
+  diagnostics: Diagnostics,
+): void {
   const report = reporter(subject, diagnostics);
   if (!isMap(planned)) {
     report(root, "was planned for absence although the configuration wants it.");
@@ -68,9 +82,17 @@ export function guardPlan(subject: string, schema: Schema, config: Value, prior:
   planObject(schema.attributes, config, before, planned, root, report);
 }
 
-function planObject(attributes: Attributes, config: Value, prior: Value, planned: Value, path: Path, report: Report): void {
+function planObject(
+  attributes: Attributes,
+  config: Value,
+  prior: Value,
+  planned: Value,
+  path: Path,
+  report: Report,
+): void {
   if (!isMap(planned) || !isMap(config)) return;
-  for (const name of planned.keys()) if (!Object.hasOwn(attributes, name)) report(attr(path, name), "is not in the schema.");
+  for (const name of planned.keys())
+    if (!Object.hasOwn(attributes, name)) report(attr(path, name), "is not in the schema.");
   for (const [name, a] of Object.entries(attributes)) {
     const here = attr(path, name);
     const [wanted, got] = [config.get(name) ?? null, planned.get(name)];
@@ -101,17 +123,38 @@ function planSet(a: Attribute, wanted: Value, before: Value, got: Value, path: P
   else if (isMap(wanted) && isMap(got)) {
     if (wanted.size !== got.size) report(path, "was planned with other elements than the configured ones.");
     for (const [k, v] of wanted)
-      planObject(a.attributes, v, isMap(before) ? (before.get(k) ?? null) : null, got.get(k) ?? null, key(path, k), report);
+      planObject(
+        a.attributes,
+        v,
+        isMap(before) ? (before.get(k) ?? null) : null,
+        got.get(k) ?? null,
+        key(path, k),
+        report,
+      );
   } else if (Array.isArray(wanted) && Array.isArray(got)) {
-    if (wanted.length !== got.length) report(path, "was planned with another number of elements than the configuration has.");
+    if (wanted.length !== got.length)
+      report(path, "was planned with another number of elements than the configuration has.");
     else if (a.nesting === "list")
       for (const [i, v] of wanted.entries())
-        planObject(a.attributes, v, Array.isArray(before) ? (before[i] ?? null) : null, got[i]!, index(path, i), report);
+        planObject(
+          a.attributes,
+          v,
+          Array.isArray(before) ? (before[i] ?? null) : null,
+          got[i]!,
+          index(path, i),
+          report,
+        );
   }
 }
 
 /** Checks the result of an apply: rules 6, 7 and 9. Only what was unknown may have changed. */
-export function guardApply(subject: string, schema: Schema, planned: Value, state: Value, diagnostics: Diagnostics): void {
+export function guardApply(
+  subject: string,
+  schema: Schema,
+  planned: Value,
+  state: Value,
+  diagnostics: Diagnostics,
+): void {
   const report = reporter(subject, diagnostics);
   if (planned === null) {
     if (state !== null) report(root, "was deleted and still has a state.");
@@ -123,7 +166,8 @@ export function guardApply(subject: string, schema: Schema, planned: Value, stat
 
 function applyObject(attributes: Attributes, planned: Value, state: Value, path: Path, report: Report): void {
   if (!isMap(state)) return;
-  for (const name of state.keys()) if (!Object.hasOwn(attributes, name)) report(attr(path, name), "is not in the schema.");
+  for (const name of state.keys())
+    if (!Object.hasOwn(attributes, name)) report(attr(path, name), "is not in the schema.");
   for (const [name, a] of Object.entries(attributes)) {
     const here = attr(path, name);
     const [wanted, got] = [isMap(planned) ? (planned.get(name) ?? null) : planned, state.get(name)];
@@ -139,7 +183,8 @@ function applyAttribute(a: Attribute, wanted: Value, got: Value, path: Path, rep
   if (wanted instanceof Unknown) {
     const { notNull, prefix } = wanted.refinement ?? {};
     if (notNull && got === null) report(path, "was promised not to be null and is null.");
-    if (prefix && (typeof got !== "string" || !got.startsWith(prefix))) report(path, "was promised to start with another text.");
+    if (prefix && (typeof got !== "string" || !got.startsWith(prefix)))
+      report(path, "was promised to start with another text.");
     return;
   }
   const differs = () => report(path, "has another value after apply than was planned.");
@@ -152,7 +197,8 @@ function applyAttribute(a: Attribute, wanted: Value, got: Value, path: Path, rep
     for (const [k, v] of wanted) applyObject(a.attributes, v, got.get(k) ?? null, key(path, k), report);
   } else if (Array.isArray(wanted) && Array.isArray(got)) {
     if (wanted.length !== got.length) differs();
-    else if (a.nesting === "list") for (const [i, v] of wanted.entries()) applyObject(a.attributes, v, got[i]!, index(path, i), report);
+    else if (a.nesting === "list")
+      for (const [i, v] of wanted.entries()) applyObject(a.attributes, v, got[i]!, index(path, i), report);
     else if (whollyKnown(wanted) && !exactly(a, wanted, got)) differs();
   }
 }

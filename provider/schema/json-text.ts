@@ -28,7 +28,8 @@ function visit(json: Json, at: string, depth: number, out: string[]): void {
   else if (Array.isArray(json)) for (const [i, item] of json.entries()) visit(item, `${at}[${i}]`, depth + 1, out);
   else
     for (const [name, value] of Object.entries(json)) {
-      if (name === "__proto__" || unfit(name)) fault(`a member is named ${JSON.stringify(shorten(name, 40))}, which cannot be stored.`);
+      if (name === "__proto__" || unfit(name))
+        fault(`a member is named ${JSON.stringify(shorten(name, 40))}, which cannot be stored.`);
       visit(value, step(at, name), depth + 1, out);
     }
 }
@@ -41,6 +42,8 @@ export function inexact(value: number | bigint | Decimal): string {
 }
 
 const step = (at: string, name: string): string =>
-  /^[A-Za-z_][\w-]*$/.test(name) ? `${at}${at === "" ? "" : "."}${name}` : `${at}[${JSON.stringify(shorten(name, 40))}]`;
+  /^[A-Za-z_][\w-]*$/.test(name)
+    ? `${at}${at === "" ? "" : "."}${name}`
+    : `${at}[${JSON.stringify(shorten(name, 40))}]`;
 const unfit = (text: string): boolean => text.includes("\0") || /\p{Surrogate}/u.test(text);
 const shorten = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);

@@ -15,7 +15,10 @@ const faults = (schema: typeof application.schema, given: Record<string, Value>)
 const object = (given: Record<string, Value>): ValueMap => new Map(Object.entries(given));
 
 test("null for what is required is refused at every depth, and what is not known yet is not", () => {
-  expect(faults(cluster.schema, { id: null, agent: unknown, server: null })).toEqual(["Missing value: id", "Missing value: server"]);
+  expect(faults(cluster.schema, { id: null, agent: unknown, server: null })).toEqual([
+    "Missing value: id",
+    "Missing value: server",
+  ]);
   const parameter = object({ name: "p", value: null, force_string: null });
   const helm = object({ parameters: [parameter] });
   const source = object({ repo_url: "https://git.example.com/a.git", helm });
@@ -34,5 +37,7 @@ test("null within a list, set or map is refused at its place", () => {
       labels: object({ a: "1", b: null, c: unknown }),
     }),
   ).toEqual(["Missing element: source.helm.value_files[1]", 'Missing element: labels["b"]']);
-  expect(faults(cluster.schema, { id: "c", agent: "a", server: "https://a.example", namespaces: ["a", null] })).toHaveLength(1);
+  expect(
+    faults(cluster.schema, { id: "c", agent: "a", server: "https://a.example", namespaces: ["a", null] }),
+  ).toHaveLength(1);
 });

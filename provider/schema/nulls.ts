@@ -18,12 +18,14 @@ export function checkRequired(name: string, a: Attribute, path: Path, diagnostic
 
 /** Refuses null as an element of a list or set, or as a value of a map: the service has no place for it. */
 export function checkElements(value: Value, path: Path, diagnostics: Diagnostics, isSet: boolean): void {
-  const refuse = (at: Path, how: string) => diagnostics.error("Missing element", `Elements of this attribute cannot be null. ${how}`, at);
+  const refuse = (at: Path, how: string) =>
+    diagnostics.error("Missing element", `Elements of this attribute cannot be null. ${how}`, at);
   if (Array.isArray(value)) {
     for (const [i, one] of value.entries())
       if (one === null) refuse(isSet ? path : index(path, i), "Leave it out, for example with `compact([...])`.");
   } else if (isMap(value)) {
     for (const [k, one] of value)
-      if (one === null) refuse(key(path, k), `Leave \`${k}\` out, for example with \`{ for k, v in ... : k => v if v != null }\`.`);
+      if (one === null)
+        refuse(key(path, k), `Leave \`${k}\` out, for example with \`{ for k, v in ... : k => v if v != null }\`.`);
   }
 }

@@ -37,13 +37,22 @@ export function requiresReplace(schema: Schema, planned: ValueMap, prior: ValueM
 }
 
 /** `keep`: computed values stay as they were. Without it they become unknown, unless they are stable. */
-export function planObject(attributes: Attributes, config: ValueMap, prior: ValueMap | undefined, keep: boolean): ValueMap {
+export function planObject(
+  attributes: Attributes,
+  config: ValueMap,
+  prior: ValueMap | undefined,
+  keep: boolean,
+): ValueMap {
   const out: ValueMap = new Map();
   for (const [name, a] of Object.entries(attributes)) {
     const wanted = config.get(name) ?? null;
     const rival = a.defaultUnless === undefined ? null : (config.get(a.defaultUnless) ?? null);
     if (wanted === null && rival !== null) out.set(name, rival instanceof Unknown ? unknown : null);
-    else out.set(name, planAttribute(a, wanted, prior && (prior.get(name) ?? null), keep || follows(attributes, a, out, prior)));
+    else
+      out.set(
+        name,
+        planAttribute(a, wanted, prior && (prior.get(name) ?? null), keep || follows(attributes, a, out, prior)),
+      );
   }
   return out;
 }
@@ -71,9 +80,17 @@ function planAttribute(a: Attribute, config: Value, prior: Value | undefined, ke
   return a.presence === "either" && prior !== null ? prior : unknown;
 }
 
-function planNested(a: Attribute, attributes: Attributes, config: Value, prior: Value | undefined, keep: boolean): Value {
+function planNested(
+  a: Attribute,
+  attributes: Attributes,
+  config: Value,
+  prior: Value | undefined,
+  keep: boolean,
+): Value {
   const element = (value: Value, before: Value | undefined): Value =>
-    isMap(value) ? planObject(attributes, value, before !== undefined && isMap(before) ? before : undefined, keep) : value;
+    isMap(value)
+      ? planObject(attributes, value, before !== undefined && isMap(before) ? before : undefined, keep)
+      : value;
   switch (a.nesting) {
     case "list":
       return (config as Value[]).map((v, i) => element(v, Array.isArray(prior) ? prior[i] : undefined));
@@ -86,7 +103,10 @@ function planNested(a: Attribute, attributes: Attributes, config: Value, prior: 
     }
     case "map":
       return new Map(
-        [...(config as ValueMap)].map(([k, v]) => [k, element(v, isMap(prior ?? null) ? (prior as ValueMap).get(k) : undefined)]),
+        [...(config as ValueMap)].map(([k, v]) => [
+          k,
+          element(v, isMap(prior ?? null) ? (prior as ValueMap).get(k) : undefined),
+        ]),
       );
     default:
       return element(config, prior);
@@ -144,7 +164,8 @@ function storableAttribute(a: Attribute, value: Value, known: boolean): Value {
   if (!a.attributes || value === null) return known ? withoutUnknown(value) : value;
   const { attributes } = a;
   if (a.nesting === "single") return storable(attributes, value, known);
-  if (a.nesting === "map") return new Map([...(value as ValueMap)].map(([k, v]) => [k, storable(attributes, v, known)]));
+  if (a.nesting === "map")
+    return new Map([...(value as ValueMap)].map(([k, v]) => [k, storable(attributes, v, known)]));
   return (value as Value[]).map((v) => storable(attributes, v, known));
 }
 

@@ -14,7 +14,8 @@ export function same(attribute: Attribute, a: Value, b: Value): boolean {
   return a.length === b.length && a.every((one, i) => sameTexts(one, b[i]!));
 }
 
-const sameTexts = (a: Value, b: Value): boolean => typeof a === "string" && typeof b === "string" && (a === b || sameJson(a, b));
+const sameTexts = (a: Value, b: Value): boolean =>
+  typeof a === "string" && typeof b === "string" && (a === b || sameJson(a, b));
 
 function sameJson(a: string, b: string): boolean {
   try {
@@ -27,7 +28,8 @@ function sameJson(a: string, b: string): boolean {
 /** One text for each JSON value: keys sorted, numbers spelled one way. */
 export function meaning(json: Json): string {
   if (json === null || typeof json === "boolean" || typeof json === "string") return JSON.stringify(json);
-  if (typeof json !== "object" || json instanceof Decimal) return print(typeof json === "number" ? fromText(String(json)) : json);
+  if (typeof json !== "object" || json instanceof Decimal)
+    return print(typeof json === "number" ? fromText(String(json)) : json);
   if (Array.isArray(json)) return `[${json.map(meaning).join()}]`;
   const entries = Object.entries(json).map(([k, v]) => `${JSON.stringify(k)}:${meaning(v)}`);
   return `{${entries.sort().join()}}`;

@@ -32,7 +32,10 @@ export function typeOf(attribute: Attribute): Type {
 export function objectOf(attributes: Attributes): ObjectType {
   const known = objectTypes.get(attributes);
   if (known) return known;
-  const made: ObjectType = { kind: "object", fields: new Map(Object.entries(attributes).map(([name, a]) => [name, typeOf(a)])) };
+  const made: ObjectType = {
+    kind: "object",
+    fields: new Map(Object.entries(attributes).map(([name, a]) => [name, typeOf(a)])),
+  };
   objectTypes.set(attributes, made);
   return made;
 }

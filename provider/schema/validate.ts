@@ -18,7 +18,13 @@ export function validate(schema: Schema, config: Value, diagnostics: Diagnostics
   validateObject(schema.attributes, config, root, diagnostics, allow);
 }
 
-function validateObject(attributes: Attributes, config: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+function validateObject(
+  attributes: Attributes,
+  config: Value,
+  path: Path,
+  diagnostics: Diagnostics,
+  allow: { writeOnly: boolean },
+): void {
   if (!isMap(config)) return;
   for (const [name, a] of Object.entries(attributes)) {
     const value = config.get(name) ?? null;
@@ -27,7 +33,8 @@ function validateObject(attributes: Attributes, config: Value, path: Path, diagn
       checkRequired(name, a, here, diagnostics);
       continue;
     }
-    if (a.deprecated) diagnostics.warning("Deprecated attribute", `\`${name}\` is deprecated. ${a.description ?? ""}`.trimEnd(), here);
+    if (a.deprecated)
+      diagnostics.warning("Deprecated attribute", `\`${name}\` is deprecated. ${a.description ?? ""}`.trimEnd(), here);
     if (a.writeOnly && !allow.writeOnly)
       diagnostics.error(
         "Write-only arguments need Terraform 1.11",
@@ -38,7 +45,13 @@ function validateObject(attributes: Attributes, config: Value, path: Path, diagn
   }
 }
 
-function validateAttribute(a: Attribute, value: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+function validateAttribute(
+  a: Attribute,
+  value: Value,
+  path: Path,
+  diagnostics: Diagnostics,
+  allow: { writeOnly: boolean },
+): void {
   if (value === null || value instanceof Unknown) return;
   // Elements of a set have no path of their own.
   const isSet = a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set");
@@ -69,22 +82,39 @@ function distinct(attributes: Attributes, elements: Value[], path: Path, diagnos
   }
 }
 
-function validateElement(attributes: Attributes, value: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+function validateElement(
+  attributes: Attributes,
+  value: Value,
+  path: Path,
+  diagnostics: Diagnostics,
+  allow: { writeOnly: boolean },
+): void {
   if (value === null) diagnostics.error("Missing element", "Elements of this attribute cannot be null.", path);
   else validateObject(attributes, value, path, diagnostics, allow);
 }
 
 /** Checks one value. `hide` keeps the value itself out of the message. */
-export function checkRules(rules: Rules, value: Value, path: Path, diagnostics: Diagnostics, hide: boolean, isSet = false): void {
+export function checkRules(
+  rules: Rules,
+  value: Value,
+  path: Path,
+  diagnostics: Diagnostics,
+  hide: boolean,
+  isSet = false,
+): void {
   if (value === null || value instanceof Unknown) return;
-  const fault: Fault = (wanted, got) => diagnostics.error("Invalid value", sentence(wanted, hide ? undefined : got), path);
+  const fault: Fault = (wanted, got) =>
+    diagnostics.error("Invalid value", sentence(wanted, hide ? undefined : got), path);
   // The request around an attribute has two levels, `{"spec": …}`, and one more for each step of its path but the first.
   if (typeof value === "string") checkText(rules, value, fault, { depth: path.length + 1, hide });
-  else if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) checkNumber(rules, value, fault);
+  else if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal)
+    checkNumber(rules, value, fault);
   else if (Array.isArray(value) || isMap(value)) {
     const size = isMap(value) ? value.size : value.length;
-    if (rules.minItems !== undefined && size < rules.minItems) fault(`At least ${rules.minItems} elements are wanted`, String(size));
-    if (rules.maxItems !== undefined && size > rules.maxItems) fault(`At most ${rules.maxItems} elements are allowed`, String(size));
+    if (rules.minItems !== undefined && size < rules.minItems)
+      fault(`At least ${rules.minItems} elements are wanted`, String(size));
+    if (rules.maxItems !== undefined && size > rules.maxItems)
+      fault(`At most ${rules.maxItems} elements are allowed`, String(size));
     const { each } = rules;
     if (!each) return;
     if (isMap(value)) for (const [k, v] of value) checkRules(each, v, key(path, k), diagnostics, hide);
@@ -126,15 +156,20 @@ function checkText(rules: Rules, value: string, fault: Fault, { depth, hide }: {
     else fault(wanted, shown);
     return;
   }
-  if (rules.minLength !== undefined && length < rules.minLength) fault(`At least ${rules.minLength} characters are wanted`, `${length}`);
+  if (rules.minLength !== undefined && length < rules.minLength)
+    fault(`At least ${rules.minLength} characters are wanted`, `${length}`);
   if (rules.maxLength !== undefined && length > rules.maxLength) {
     // A pattern is not tried on a text that is too long anyway.
     fault(`At most ${rules.maxLength} characters are allowed`, `${length}`);
     return;
   }
-  if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text ${patternFault(rules.pattern)}`, shown);
+  if (rules.pattern !== undefined && !pattern(rules.pattern).test(value))
+    fault(`The text ${patternFault(rules.pattern)}`, shown);
   if (rules.duration && parseDuration(value) === undefined)
-    fault("The text must be a duration longer than zero and at most a year, for example `90s`, `10m` or `1h30m`", shown);
+    fault(
+      "The text must be a duration longer than zero and at most a year, for example `90s`, `10m` or `1h30m`",
+      shown,
+    );
   if (rules.json) checkJson(rules.json, value, fault, { depth, hide });
 }
 
@@ -146,7 +181,10 @@ function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { 
     fault("The text must be JSON, as `jsonencode(...)` gives");
     return;
   }
-  if (kind === "object" && (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof Decimal)) {
+  if (
+    kind === "object" &&
+    (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof Decimal)
+  ) {
     fault("It must be a JSON object, as `jsonencode({...})` gives");
     return;
   }
@@ -161,6 +199,8 @@ function checkNumber(rules: Rules, value: Numeric, fault: Fault): void {
     return;
   }
   if (rules.integer && shown.includes(".")) fault("It must be a whole number", shown);
-  if (rules.minimum !== undefined && compare(value, rules.minimum) < 0) fault(`At least ${rules.minimum} is wanted`, shown);
-  if (rules.maximum !== undefined && compare(value, rules.maximum) > 0) fault(`At most ${rules.maximum} is allowed`, shown);
+  if (rules.minimum !== undefined && compare(value, rules.minimum) < 0)
+    fault(`At least ${rules.minimum} is wanted`, shown);
+  if (rules.maximum !== undefined && compare(value, rules.maximum) > 0)
+    fault(`At most ${rules.maximum} is allowed`, shown);
 }

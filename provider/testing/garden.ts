@@ -55,7 +55,9 @@ export interface Garden {
   /** Names of the calls, in order. */
   readonly calls: string[];
   /** Set by a test to break the next call in some way. */
-  fault: { create?: "error" | "throw" | "after" | "hang" | "null" | "wrong" | "unknown"; read?: "unknown" | "secret" } | undefined;
+  fault:
+    | { create?: "error" | "throw" | "after" | "hang" | "null" | "wrong" | "unknown"; read?: "unknown" | "secret" }
+    | undefined;
   readonly provider: Provider;
 }
 
@@ -69,7 +71,8 @@ function settle(attributes: Attributes, planned: ValueMap, revision: number): Va
     else if (value instanceof Unknown) out.set(name, name === "soil" ? "loam" : `${name}-${revision}`);
     else if (!a.attributes || value === null) out.set(name, value);
     else if (a.nesting === "single") out.set(name, settle(a.attributes, value as ValueMap, revision));
-    else if (isMap(value)) out.set(name, new Map([...value].map(([k, v]) => [k, settle(a.attributes!, v as ValueMap, revision)])));
+    else if (isMap(value))
+      out.set(name, new Map([...value].map(([k, v]) => [k, settle(a.attributes!, v as ValueMap, revision)])));
     else
       out.set(
         name,
@@ -96,14 +99,19 @@ export function createGarden(): Garden {
   const plot: Resource = {
     schema: gardenSchema,
     validate: (config, diagnostics) => {
-      if (stringField(config, "title") === "weeds") diagnostics.error("No weeds", "A garden of weeds is not allowed.", [{ attr: "title" }]);
+      if (stringField(config, "title") === "weeds")
+        diagnostics.error("No weeds", "A garden of weeds is not allowed.", [{ attr: "title" }]);
     },
     create: async ({ planned, config }, context) => {
       calls.push("create");
       const { create } = garden.fault ?? {};
       if (create === "throw") throw new Error("the spade broke");
       if (create === "error") {
-        context.diagnostics.error("No room", "There is no room for this garden.", [{ attr: "beds" }, { index: 0 }, { attr: "plant" }]);
+        context.diagnostics.error("No room", "There is no room for this garden.", [
+          { attr: "beds" },
+          { index: 0 },
+          { attr: "plant" },
+        ]);
         return null;
       }
       const state = save(planned, config);
@@ -113,7 +121,9 @@ export function createGarden(): Garden {
       if (create === "after" || create === "hang") {
         context.checkpoint(planned);
         if (create === "after") throw new Error("it rained");
-        await new Promise((_resolve, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason)));
+        await new Promise((_resolve, reject) =>
+          context.signal.addEventListener("abort", () => reject(context.signal.reason)),
+        );
       }
       return state;
     },
@@ -135,7 +145,9 @@ export function createGarden(): Garden {
     import: async (id) => {
       calls.push("import");
       const found = store.get(id);
-      return found ? new Map([...objectOf(attributes).fields.keys()].map((name) => [name, name === "id" ? id : null])) : null;
+      return found
+        ? new Map([...objectOf(attributes).fields.keys()].map((name) => [name, name === "id" ? id : null]))
+        : null;
     },
     upgrade: {
       0: (state) => ({ ...state, title: state.name ?? null }),
@@ -161,7 +173,10 @@ export function createGarden(): Garden {
       ephemeralResources: {
         garden_key: () => ({
           schema: {
-            attributes: { door: { type: "string", presence: "required" }, key: { type: "string", presence: "computed", sensitive: true } },
+            attributes: {
+              door: { type: "string", presence: "required" },
+              key: { type: "string", presence: "computed", sensitive: true },
+            },
           },
           open: async (config) => {
             calls.push("open");
@@ -189,7 +204,10 @@ export function createGarden(): Garden {
           returns: list(string),
           call: ([text, times, ...more]) => {
             if ((times as number) < 0) throw new FunctionFault("must not be negative", 1);
-            return [(text as string).repeat(times as number), ...more.map((m) => (m instanceof Dynamic ? String(m.value) : "?"))];
+            return [
+              (text as string).repeat(times as number),
+              ...more.map((m) => (m instanceof Dynamic ? String(m.value) : "?")),
+            ];
           },
         }),
       },

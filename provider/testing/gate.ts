@@ -20,14 +20,18 @@ export async function openGate(service: string): Promise<Gate> {
   const server = createServer((request, response) => {
     if (gate.stopAt?.(request)) return;
     const isHeld = gate.holdAt?.(request) === true;
-    const to = forward(new URL(request.url ?? "/", service), { method: request.method, headers: request.headers }, (answer) => {
-      const pass = () => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      };
-      if (isHeld) held.push(pass);
-      else pass();
-    });
+    const to = forward(
+      new URL(request.url ?? "/", service),
+      { method: request.method, headers: request.headers },
+      (answer) => {
+        const pass = () => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(response);
+        };
+        if (isHeld) held.push(pass);
+        else pass();
+      },
+    );
     to.on("error", () => response.destroy());
     request.pipe(to);
   });

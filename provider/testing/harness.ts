@@ -15,7 +15,13 @@ export interface Result {
 /** A planned change as `terraform show -json` tells it. */
 export interface PlannedChange {
   readonly address: string;
-  readonly change: { actions: string[]; before: unknown; after: unknown; after_unknown: unknown; replace_paths?: unknown[][] };
+  readonly change: {
+    actions: string[];
+    before: unknown;
+    after: unknown;
+    after_unknown: unknown;
+    replace_paths?: unknown[][];
+  };
 }
 
 export interface Harness {
@@ -43,7 +49,12 @@ export interface Harness {
 const deadline = 240_000;
 
 /** A folder, a provider in this process, and the real Terraform. Close it at the end of the test. */
-export async function createHarness(provider: Provider, env: Record<string, string> = {}, namespace = "test", log?: Log): Promise<Harness> {
+export async function createHarness(
+  provider: Provider,
+  env: Record<string, string> = {},
+  namespace = "test",
+  log?: Log,
+): Promise<Harness> {
   const folder = mkdtempSync(join(tmpdir(), "harness-"));
   const source = `registry.terraform.io/${namespace}/${provider.name}`;
   const attached = await attach(provider, source, log);
@@ -91,7 +102,9 @@ export async function createHarness(provider: Provider, env: Record<string, stri
     plan: async (hcl) => {
       if (hcl !== undefined) config(hcl);
       await must("plan", "-out=plan", "-input=false", "-no-color");
-      const { resource_changes = [] } = JSON.parse((await must("show", "-json", "plan")).stdout) as { resource_changes?: PlannedChange[] };
+      const { resource_changes = [] } = JSON.parse((await must("show", "-json", "plan")).stdout) as {
+        resource_changes?: PlannedChange[];
+      };
       return resource_changes.filter((c) => c.change.actions.join() !== "no-op" && c.change.actions.join() !== "read");
     },
     fails: async (...args) => {

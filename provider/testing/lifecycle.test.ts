@@ -44,7 +44,12 @@ test("a resource lives: create, empty plan, update in place, drift, replace, rem
       front: { tag: true },
       beds: [{ tag: true }, { tag: true }],
     });
-    expect(created[0]!.change.after).toMatchObject({ size: 10, kind: "open", beds: [{ rows: 1 }, { rows: 3 }], gate: null });
+    expect(created[0]!.change.after).toMatchObject({
+      size: 10,
+      kind: "open",
+      beds: [{ rows: 1 }, { rows: 3 }],
+      gate: null,
+    });
     await h.apply();
     expect(codes).toEqual(["sesame"]);
     expect(await h.plan()).toEqual([]);
@@ -59,7 +64,9 @@ test("a resource lives: create, empty plan, update in place, drift, replace, rem
 
     // An update keeps what is stable, and makes unknown only what can change.
     const [updated] = await h.plan(
-      full.replace('"first é"', '"second"').replace('{ plant = "iris", rows = 3, note = "blue" }', '{ plant = "iris", rows = 4 }'),
+      full
+        .replace('"first é"', '"second"')
+        .replace('{ plant = "iris", rows = 3, note = "blue" }', '{ plant = "iris", rows = 4 }'),
     );
     expect(updated!.change.actions).toEqual(["update"]);
     expect(updated!.change.after_unknown).toMatchObject({ revision: true });
@@ -121,7 +128,9 @@ test("a resource lives: create, empty plan, update in place, drift, replace, rem
 test("sets of nested objects match their elements by what the user wrote", () =>
   world(async (h) => {
     await h.apply(plot('pots = [{ plant = "basil" }, { plant = "mint", rows = 2 }]'));
-    const [change] = await h.plan(plot('pots = [{ plant = "mint", rows = 2 }, { plant = "basil", rows = 1 }, { plant = "sage" }]'));
+    const [change] = await h.plan(
+      plot('pots = [{ plant = "mint", rows = 2 }, { plant = "basil", rows = 1 }, { plant = "sage" }]'),
+    );
     const pots = (change!.change.after as { pots: { plant: string; tag?: string }[] }).pots;
     expect(
       pots
@@ -138,7 +147,10 @@ test("an unknown value in the configuration stays unknown only where it is", () 
     const hcl = (value: string) =>
       `resource "terraform_data" "x" { input = ${value} }\n${plot('  title = terraform_data.x.output\n  beds = [{ plant = "iris", note = terraform_data.x.id }, { plant = "rose" }]')}`;
     const [, change] = (await h.plan(hcl('"t"'))).sort((a, b) => (a.address < b.address ? 1 : -1));
-    expect(change!.change.after_unknown).toMatchObject({ title: true, beds: [{ note: true, tag: true }, { tag: true }] });
+    expect(change!.change.after_unknown).toMatchObject({
+      title: true,
+      beds: [{ note: true, tag: true }, { tag: true }],
+    });
     await h.apply();
     expect(await h.state(at)).toMatchObject({ title: "t", beds: [{ plant: "iris" }, { plant: "rose", note: null }] });
     expect(await h.plan()).toEqual([]);
@@ -172,7 +184,9 @@ test("write-only values reach the service, and neither plan nor state", () =>
     const { configuration, ...shown } = JSON.parse((await h.run("show", "-json", "plan")).stdout);
     await h.apply();
     expect(codes).toEqual(["canary-1", "canary-2"]);
-    expect(JSON.stringify(shown) + (await h.run("show", "-json")).stdout + (await h.run("state", "pull")).stdout).not.toContain("canary");
+    expect(
+      JSON.stringify(shown) + (await h.run("show", "-json")).stdout + (await h.run("state", "pull")).stdout,
+    ).not.toContain("canary");
   }));
 
 test("ephemeral values are opened, used and closed, and stored nowhere", () =>
@@ -208,8 +222,18 @@ test.each([
   ["length of a set's element", plot('colors = ["ultramarine"]'), "At most 9 characters are allowed, got 11", "colors"],
   ["JSON", plot('layout = "{"'), "The text must be JSON", "layout"],
   ["JSON of the wrong kind", plot('layout = "[]"'), "It must be a JSON object", "layout"],
-  ["duration", plot('patience = "soon"'), "a duration longer than zero and at most a year, for example `90s`", "patience"],
-  ["duplicates in a set", plot('pots = [{ plant = "a" }, { plant = "a", rows = 1 }]'), "Two elements of this set are the same", "pots"],
+  [
+    "duration",
+    plot('patience = "soon"'),
+    "a duration longer than zero and at most a year, for example `90s`",
+    "patience",
+  ],
+  [
+    "duplicates in a set",
+    plot('pots = [{ plant = "a" }, { plant = "a", rows = 1 }]'),
+    "Two elements of this set are the same",
+    "pots",
+  ],
   ["a rule of the resource itself", plot('title = "weeds"'), "A garden of weeds is not allowed", "title"],
 ])("a wrong value is refused by validate, at its attribute: %s", (_name, hcl, want, attribute) =>
   world(async (h, { calls }) => {

@@ -53,7 +53,8 @@ function randomExpression(a: Attribute, choices: Choices, path: string): string 
   const [kind, of] = Array.isArray(a.type) ? a.type : [a.type];
   const scalar = (type: unknown): string => {
     if (type === "bool") return String(random() < 0.5);
-    if (type === "number") return randomNumber(rules.integer === true, rules.minimum ?? -50, rules.maximum ?? 50, random);
+    if (type === "number")
+      return randomNumber(rules.integer === true, rules.minimum ?? -50, rules.maximum ?? 50, random);
     if (rules.enum) return JSON.stringify(pick(random, rules.enum));
     if (rules.json) return `jsonencode({ a = ${pick(random, ["1", "[1, null]", '"x"', "{ b = 1.5 }"])} })`;
     if (rules.duration) return pick(random, ['"90s"', '"10m"', '"1h30m"']);

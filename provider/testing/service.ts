@@ -25,9 +25,24 @@ const titles: Record<number, string> = {
   422: "A field's value is not allowed",
 };
 
-export function problem(response: ServerResponse, status: number, code: string, detail: string, more: object = {}): void {
+export function problem(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  detail: string,
+  more: object = {},
+): void {
   response.writeHead(status, { "content-type": "application/problem+json" });
-  response.end(JSON.stringify({ type: `https://example.com/${code}`, title: titles[status] ?? code, status, code, detail, ...more }));
+  response.end(
+    JSON.stringify({
+      type: `https://example.com/${code}`,
+      title: titles[status] ?? code,
+      status,
+      code,
+      detail,
+      ...more,
+    }),
+  );
 }
 
 /** Defaults of the contract, as its validation fills them in. */
@@ -58,7 +73,8 @@ export async function createService(): Promise<FakeService> {
       const body = text ? JSON.parse(text) : undefined;
       if (body) service.bodies.push(body);
       if (service.intercept?.(request, response)) return;
-      if (request.headers.authorization !== "Bearer key") return problem(response, 401, "unauthenticated", "No valid credential.");
+      if (request.headers.authorization !== "Bearer key")
+        return problem(response, 401, "unauthenticated", "No valid credential.");
       const url = new URL(request.url!, "http://x");
       const [, , collection = "", id = "", action] = url.pathname.split("/");
       if (collection === "whoami") return answer(response, 200, { account: "main", id: "k", role: "admin" });
@@ -85,16 +101,19 @@ export async function createService(): Promise<FakeService> {
         return found
           ? answer(response, 200, { url: "https://outpost.test/v1/hooks/h", secret: "canary-secret" })
           : problem(response, 404, "not_found", "No such object.");
-      if (request.method === "GET") return found ? answer(response, 200, found) : problem(response, 404, "not_found", "No such object.");
+      if (request.method === "GET")
+        return found ? answer(response, 200, found) : problem(response, 404, "not_found", "No such object.");
       if (request.method === "DELETE") {
         if (!found) return problem(response, 404, "not_found", "No such object.");
         store.delete(key);
         response.writeHead(204).end();
         return;
       }
-      if (found && request.headers["if-none-match"] === "*") return problem(response, 409, "already_exists", "It exists.");
+      if (found && request.headers["if-none-match"] === "*")
+        return problem(response, 409, "already_exists", "It exists.");
       const match = request.headers["if-match"];
-      if (match !== undefined && match !== `"${found?.version}"`) return problem(response, 412, "version_mismatch", "It has changed.");
+      if (match !== undefined && match !== `"${found?.version}"`)
+        return problem(response, 412, "version_mismatch", "It has changed.");
       const { sealedCredentials, credentials, ...spec } = body.spec;
       const stored = {
         id,
@@ -126,7 +145,9 @@ export async function createService(): Promise<FakeService> {
       Object.assign(status, { observedGeneration: stored.generation, delivery: { state: "Delivered" } });
       if ("generators" in stored.spec)
         Object.assign(status, {
-          conditions: [{ type: "ResourcesUpToDate", status: "True", reason: "x", message: "x", lastTransitionTime: "x" }],
+          conditions: [
+            { type: "ResourcesUpToDate", status: "True", reason: "x", message: "x", lastTransitionTime: "x" },
+          ],
           applications: [{ name: "a", sync: "Synced", health: "Healthy" }],
         });
       if ("destination" in stored.spec)

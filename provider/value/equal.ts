@@ -2,7 +2,8 @@ import { print, sameNumber } from "./number.ts";
 import { printType, sameType, type Type } from "./type.ts";
 import { Decimal, Dynamic, Unknown, type Value } from "./value.ts";
 
-const isNumeric = (v: Value): v is number | bigint | Decimal => typeof v === "number" || typeof v === "bigint" || v instanceof Decimal;
+const isNumeric = (v: Value): v is number | bigint | Decimal =>
+  typeof v === "number" || typeof v === "bigint" || v instanceof Decimal;
 
 /** Whether two values of one type are the same. An unknown equals only an unknown; sets have no order and no duplicates. */
 export function equal(type: Type, a: Value, b: Value): boolean {
@@ -13,19 +14,32 @@ export function equal(type: Type, a: Value, b: Value): boolean {
     case "number":
       return isNumeric(a) && isNumeric(b) && sameNumber(a, b);
     case "dynamic":
-      return a instanceof Dynamic && b instanceof Dynamic && sameType(a.type, b.type) && equal(a.type, a.value, b.value);
+      return (
+        a instanceof Dynamic && b instanceof Dynamic && sameType(a.type, b.type) && equal(a.type, a.value, b.value)
+      );
     case "list":
-      return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => equal(type.of, v, b[i]!));
+      return (
+        Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => equal(type.of, v, b[i]!))
+      );
     case "tuple":
-      return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => equal(type.of[i]!, v, b[i]!));
+      return (
+        Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => equal(type.of[i]!, v, b[i]!))
+      );
     case "set":
       return Array.isArray(a) && Array.isArray(b) && sameKeys(keys(type.of, a), keys(type.of, b));
     case "map":
       return (
-        a instanceof Map && b instanceof Map && a.size === b.size && [...a].every(([k, v]) => b.has(k) && equal(type.of, v, b.get(k)!))
+        a instanceof Map &&
+        b instanceof Map &&
+        a.size === b.size &&
+        [...a].every(([k, v]) => b.has(k) && equal(type.of, v, b.get(k)!))
       );
     case "object":
-      return a instanceof Map && b instanceof Map && [...type.fields].every(([k, t]) => equal(t, a.get(k) ?? null, b.get(k) ?? null));
+      return (
+        a instanceof Map &&
+        b instanceof Map &&
+        [...type.fields].every(([k, t]) => equal(t, a.get(k) ?? null, b.get(k) ?? null))
+      );
     default:
       return false;
   }
@@ -46,7 +60,9 @@ export function canonical(type: Type, value: Value): string {
     case "bool":
       return String(value);
     case "dynamic":
-      return value instanceof Dynamic ? `${JSON.stringify(printType(value.type))}:${canonical(value.type, value.value)}` : "~";
+      return value instanceof Dynamic
+        ? `${JSON.stringify(printType(value.type))}:${canonical(value.type, value.value)}`
+        : "~";
     case "list":
       return `[${(value as Value[]).map((v) => canonical(type.of, v)).join()}]`;
     case "tuple":

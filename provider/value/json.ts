@@ -40,14 +40,17 @@ export function fromJson(type: Type, json: Json | undefined): Value {
       if (Array.isArray(json)) return json.map((item) => fromJson(type.of, item));
       break;
     case "tuple":
-      if (Array.isArray(json) && json.length === type.of.length) return json.map((item, i) => fromJson(type.of[i]!, item));
+      if (Array.isArray(json) && json.length === type.of.length)
+        return json.map((item, i) => fromJson(type.of[i]!, item));
       break;
     case "map":
       if (isObject(json)) return new Map(Object.entries(json).map(([k, v]) => [text(k), fromJson(type.of, v)]));
       break;
     case "object":
       if (isObject(json))
-        return new Map([...type.fields].map(([k, t]) => [k, fieldFromJson(k, t, Object.hasOwn(json, k) ? json[k] : null)]));
+        return new Map(
+          [...type.fields].map(([k, t]) => [k, fieldFromJson(k, t, Object.hasOwn(json, k) ? json[k] : null)]),
+        );
   }
   throw new Error(`a ${type.kind} is wanted, got ${Array.isArray(json) ? "a list" : typeof json}`);
 }
@@ -70,7 +73,9 @@ export function toJson(type: Type, value: Value): Json {
   if (value instanceof Unknown) throw new Error("an unknown value has no JSON form");
   switch (type.kind) {
     case "dynamic":
-      return value instanceof Dynamic ? { type: printType(value.type) as Json, value: toJson(value.type, value.value) } : null;
+      return value instanceof Dynamic
+        ? { type: printType(value.type) as Json, value: toJson(value.type, value.value) }
+        : null;
     case "list":
     case "set":
       return (value as Value[]).map((v) => toJson(type.of, v));
@@ -79,7 +84,9 @@ export function toJson(type: Type, value: Value): Json {
     case "map":
       return Object.fromEntries([...(value as Map<string, Value>)].map(([k, v]) => [k, toJson(type.of, v)]));
     case "object":
-      return Object.fromEntries([...type.fields].map(([k, t]) => [k, toJson(t, (value as Map<string, Value>).get(k) ?? null)]));
+      return Object.fromEntries(
+        [...type.fields].map(([k, t]) => [k, toJson(t, (value as Map<string, Value>).get(k) ?? null)]),
+      );
     default:
       return value as Json;
   }

@@ -46,7 +46,8 @@ function write(out: Writer, type: Type, value: Value): void {
       out.byte(value ? 0xc3 : 0xc2);
       return;
     case "number":
-      if (typeof value !== "number" && typeof value !== "bigint" && !(value instanceof Decimal)) throw mismatch(type, value);
+      if (typeof value !== "number" && typeof value !== "bigint" && !(value instanceof Decimal))
+        throw mismatch(type, value);
       // As decimal text, which core reads with the precision that it gives numbers of the state. A msgpack integer or float gets another
       // precision there, and `terraform plan -refresh-only` then takes equal numbers for a change.
       out.string(print(value));
@@ -123,7 +124,8 @@ function writeUnknown(out: Writer, value: Unknown): void {
 function read(reader: Reader, type: Type): Value {
   const token = reader.token();
   if (token.kind === "nil") return null;
-  if (token.kind === "ext") return token.type === 12 && token.value.length <= maxRefinement ? readRefined(token.value) : unknown;
+  if (token.kind === "ext")
+    return token.type === 12 && token.value.length <= maxRefinement ? readRefined(token.value) : unknown;
   switch (type.kind) {
     case "string":
       return text(expect(token, "string").value);
@@ -148,7 +150,8 @@ function read(reader: Reader, type: Type): Value {
       return type.of.map((of) => read(reader, of));
     case "map": {
       const out = new Map<string, Value>();
-      for (let n = expect(token, "map").length; n > 0; n--) out.set(text(expect(reader.token(), "string").value), read(reader, type.of));
+      for (let n = expect(token, "map").length; n > 0; n--)
+        out.set(text(expect(reader.token(), "string").value), read(reader, type.of));
       return out;
     }
     case "object": {
@@ -159,7 +162,8 @@ function read(reader: Reader, type: Type): Value {
         if (!of) throw new Error(`object has an attribute ${name} that its type does not have`);
         out.set(name, read(reader, of));
       }
-      if (out.size !== type.fields.size) throw new Error(`an object with ${type.fields.size} attributes is wanted, got ${out.size}`);
+      if (out.size !== type.fields.size)
+        throw new Error(`an object with ${type.fields.size} attributes is wanted, got ${out.size}`);
       return out;
     }
   }

@@ -16,7 +16,9 @@ function parts(text: string): { negative: boolean; digits: string; exponent: num
   const trimmed = digits.replace(/0+$/, "");
   exponent += digits.length - trimmed.length;
   digits = trimmed;
-  return digits === "" ? { negative: false, digits: "0", exponent: 0 } : { negative: match[1] === "-", digits, exponent };
+  return digits === ""
+    ? { negative: false, digits: "0", exponent: 0 }
+    : { negative: match[1] === "-", digits, exponent };
 }
 
 /** One spelling for each number, so that equal numbers print equally: `1e2` → `100`, `0.10` → `0.1`. */
@@ -35,7 +37,8 @@ export function print(value: Numeric): string {
 export function fromText(text: string): Numeric {
   const plain = print(new Decimal(text));
   const double = Number(plain);
-  if (Number.isFinite(double) && print(double) === plain && (!Number.isInteger(double) || Number.isSafeInteger(double))) return double;
+  if (Number.isFinite(double) && print(double) === plain && (!Number.isInteger(double) || Number.isSafeInteger(double)))
+    return double;
   return /^-?\d+$/.test(plain) ? BigInt(plain) : new Decimal(plain);
 }
 

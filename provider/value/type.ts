@@ -49,7 +49,10 @@ export function printType(type: Type): TypeJson {
     case "tuple":
       return ["tuple", type.of.map(printType)];
     case "object":
-      return ["object", Object.fromEntries([...type.fields].sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, t]) => [k, printType(t)]))];
+      return [
+        "object",
+        Object.fromEntries([...type.fields].sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, t]) => [k, printType(t)])),
+      ];
     default:
       return type.kind;
   }

@@ -3,7 +3,20 @@ import { fromJson, impliedType, type Json, parseJson, toJson } from "./json.ts";
 import { decode, encode } from "./msgpack.ts";
 import { compare, fromDouble, fromText, print } from "./number.ts";
 import { attr, index, key, print as printPath, root } from "./path.ts";
-import { bool, dynamic, list, map, number, object, parseType, printType, set, string, type Type, tuple } from "./type.ts";
+import {
+  bool,
+  dynamic,
+  list,
+  map,
+  number,
+  object,
+  parseType,
+  printType,
+  set,
+  string,
+  type Type,
+  tuple,
+} from "./type.ts";
 import { Decimal, Dynamic, Unknown, unknown, type Value } from "./value.ts";
 
 const row = object({ a: string, b: number });
@@ -20,7 +33,12 @@ const codec: [name: string, type: Type, value: Value, hex: string][] = [
   ["integer of 64 bits, as text", number, 9007199254740993n, "b039303037313939323534373430393933"],
   ["integer beyond 64 bits", number, 18446744073709551616n, "b43138343436373434303733373039353531363136"],
   ["decimal", number, 0.1, "a3302e31"],
-  ["long decimal", number, new Decimal("0.12345678901234567890123"), "b9302e3132333435363738393031323334353637383930313233"],
+  [
+    "long decimal",
+    number,
+    new Decimal("0.12345678901234567890123"),
+    "b9302e3132333435363738393031323334353637383930313233",
+  ],
   ["unknown", string, unknown, "d40000"],
   ["unknown, not null", string, new Unknown({ notNull: true }), "c7030c8101c2"],
   ["unknown with a prefix", string, new Unknown({ notNull: true, prefix: "x-" }), "c7070c8201c202a2782d"],
@@ -107,12 +125,17 @@ test("numbers keep the smallest exact form and compare exactly", () => {
 test("types survive their JSON form, and a broken one is refused", () => {
   const type = object({ a: list(set(map(string))), b: tuple([number, dynamic]), c: object({}) });
   expect(printType(parseType(printType(type)))).toEqual(printType(type));
-  for (const bad of ["text", ["list"], ["map", ["x", "string"]], 5, null, ["object", null]]) expect(() => parseType(bad)).toThrow();
+  for (const bad of ["text", ["list"], ["map", ["x", "string"]], 5, null, ["object", null]])
+    expect(() => parseType(bad)).toThrow();
 });
 
 test("sets have no order and no duplicates; unknown equals only unknown", () => {
   expect(
-    equal(set(row), [of({ a: "x", b: 1 }), of({ a: "y", b: 2 })], [of({ a: "y", b: 2 }), of({ a: "x", b: 1 }), of({ a: "x", b: 1 })]),
+    equal(
+      set(row),
+      [of({ a: "x", b: 1 }), of({ a: "y", b: 2 })],
+      [of({ a: "y", b: 2 }), of({ a: "x", b: 1 }), of({ a: "x", b: 1 })],
+    ),
   ).toBe(true);
   expect(equal(list(string), ["a", "b"], ["b", "a"])).toBe(false);
   expect(equal(string, unknown, new Unknown({ notNull: true }))).toBe(true);
@@ -123,10 +146,9 @@ test("sets have no order and no duplicates; unknown equals only unknown", () => 
 });
 
 test("JSON keeps long numbers and reads state of another shape", () => {
-  const big = parseJson('{"n": 12345678901234567890, "s": "a\\"1234567890123456789", "f": 1e3, "l": [true, null, []]}') as Record<
-    string,
-    Json
-  >;
+  const big = parseJson(
+    '{"n": 12345678901234567890, "s": "a\\"1234567890123456789", "f": 1e3, "l": [true, null, []]}',
+  ) as Record<string, Json>;
   expect(big).toEqual({ n: 12345678901234567890n, s: 'a"1234567890123456789', f: 1000, l: [true, null, []] });
   expect(fromJson(row, { a: 5, extra: true } as Json)).toEqual(of({ a: "5", b: null }));
   expect(toJson(row, of({ a: "x", b: 2 }))).toEqual({ a: "x", b: 2 });
@@ -142,7 +164,13 @@ test("paths print as a person writes them", () => {
 test("a value is written whole wherever the writer's buffer has to grow", () => {
   const type = tuple([string, string, list(number), number, number]);
   for (let filler = 960; filler <= 1_040; filler++) {
-    const values: Value = ["x".repeat(filler), "y".repeat(300), Array.from({ length: 20 }, () => 70_000), -70_000, 2n ** 60n];
+    const values: Value = [
+      "x".repeat(filler),
+      "y".repeat(300),
+      Array.from({ length: 20 }, () => 70_000),
+      -70_000,
+      2n ** 60n,
+    ];
     expect(decode(type, encode(type, values))).toEqual(values);
     for (const last of ["y".repeat(70_000), 70_000, 2n ** 60n, true] as const) {
       const other = typeof last === "boolean" ? bool : number;

@@ -10,7 +10,9 @@ export const judgeEnrolled =
   (agent: string) =>
   (stored: Stored | undefined): Verdict => {
     if (!stored) return { kind: "stop", reason: `There is no agent ${agent}.`, path: attr(root, "agent") };
-    return (stored.status as Status).sealKey ? { kind: "done" } : { kind: "later", reason: `waiting for agent ${agent} to connect` };
+    return (stored.status as Status).sealKey
+      ? { kind: "done" }
+      : { kind: "later", reason: `waiting for agent ${agent} to connect` };
   };
 
 /** What keeps an agent from taking something: that it is not there. Undefined when it is. */

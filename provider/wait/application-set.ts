@@ -31,20 +31,33 @@ export function judgeApplicationSet(stored: Stored | undefined): Verdict {
   const status = stored.status as Status;
   const { delivery, conditions = [], applications = [] } = status;
   if (delivery?.state === "Refused")
-    return { kind: "stop", reason: `the agent refused it: ${delivery.message ?? delivery.reason ?? "no reason given"}` };
+    return {
+      kind: "stop",
+      reason: `the agent refused it: ${delivery.message ?? delivery.reason ?? "no reason given"}`,
+    };
   if (stored.deletionRequestedAt) return { kind: "stop", reason: "the application set is being deleted" };
   if ((status.observedGeneration ?? 0) < stored.generation || delivery?.state === "Pending")
     return { kind: "later", reason: delivery?.message ?? `waiting for agent ${String(stored.spec.agent)} to take it` };
   const is = (type: string, value: string) => conditions.find((c) => c.type === type && c.status === value);
   const fault = is("ErrorOccurred", "True");
   if (fault && Object.hasOwn(final, fault.reason))
-    return { kind: "stop", reason: `${fault.reason}: ${fault.message}`, path: final[fault.reason]!, standsFor: conditionStands };
+    return {
+      kind: "stop",
+      reason: `${fault.reason}: ${fault.message}`,
+      path: final[fault.reason]!,
+      standsFor: conditionStands,
+    };
   if (fault) return { kind: "later", reason: `${fault.reason}: ${fault.message}` };
   if (!is("ResourcesUpToDate", "True")) return { kind: "later", reason: "waiting for its applications to be made" };
   const automated = isAutomated(stored);
   const ill = applications.find((one) => one.health === "Degraded");
   if (ill)
-    return { kind: "stop", reason: `application ${ill.name} is Degraded: ${wordsOf(ill)}`, standsFor: degradedStands, deployed: true };
+    return {
+      kind: "stop",
+      reason: `application ${ill.name} is Degraded: ${wordsOf(ill)}`,
+      standsFor: degradedStands,
+      deployed: true,
+    };
   const slow = applications.find((one) => !isThere(one, automated));
   if (slow) return { kind: "later", reason: `waiting for application ${slow.name}: ${wordsOf(slow)}` };
   const rolling = is("RolloutProgressing", "True");

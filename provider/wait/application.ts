@@ -71,26 +71,41 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
   const status = stored.status as Status;
   const { delivery, sync, health, operation, conditions = [], resources = [] } = status;
   if (delivery?.state === "Refused")
-    return { kind: "stop", reason: `the agent refused it: ${delivery.message ?? delivery.reason ?? "no reason given"}` };
+    return {
+      kind: "stop",
+      reason: `the agent refused it: ${delivery.message ?? delivery.reason ?? "no reason given"}`,
+    };
   if (stored.deletionRequestedAt) return { kind: "stop", reason: "the application is being deleted" };
   if ((status.observedGeneration ?? 0) < stored.generation || delivery?.state === "Pending") {
     return { kind: "later", reason: delivery?.message ?? `waiting for agent ${String(stored.spec.agent)} to take it` };
   }
   // An object that belongs to another application stays with that one, so this one never becomes Synced.
-  const fault = conditions.find((c) => c.status === "True" && (c.type.endsWith("Error") || c.type === "SharedResourceWarning"));
+  const fault = conditions.find(
+    (c) => c.status === "True" && (c.type.endsWith("Error") || c.type === "SharedResourceWarning"),
+  );
   if (fault && Object.hasOwn(final, fault.reason))
-    return { kind: "stop", reason: `${fault.reason}: ${fault.message}`, path: final[fault.reason]!, standsFor: conditionStands };
+    return {
+      kind: "stop",
+      reason: `${fault.reason}: ${fault.message}`,
+      path: final[fault.reason]!,
+      standsFor: conditionStands,
+    };
   // A dry run that failed says nothing of what is there.
   if (operation && !operation.dryRun && (operation.phase === "Failed" || operation.phase === "Error")) {
     const failing = resources.find((r) => r.message && (r.status !== "Synced" || r.health === "Degraded"));
-    const what = failing ? `${nameOf(failing)}: ${failing.message}` : (fault?.message ?? operation.message ?? "no message");
+    const what = failing
+      ? `${nameOf(failing)}: ${failing.message}`
+      : (fault?.message ?? operation.message ?? "no message");
     return { kind: "stop", reason: `the sync failed: ${what}`, standsFor: conditionStands, deployed: true };
   }
   if (fault) return { kind: "later", reason: `${fault.reason}: ${fault.message}` };
   // Without automated sync nobody makes it Synced: being compared is all there is to wait for.
   if (!isAutomated(stored))
-    return sync && sync.status !== "Unknown" ? { kind: "done" } : { kind: "later", reason: "waiting for the first comparison" };
-  if (sync?.status === "Synced" && health?.status === "Healthy" && operation?.phase !== "Running") return { kind: "done" };
+    return sync && sync.status !== "Unknown"
+      ? { kind: "done" }
+      : { kind: "later", reason: "waiting for the first comparison" };
+  if (sync?.status === "Synced" && health?.status === "Healthy" && operation?.phase !== "Running")
+    return { kind: "done" };
   const ill = resources.find((r) => r.health === "Degraded");
   if (ill && health?.status === "Degraded")
     return {
@@ -99,9 +114,13 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
       standsFor: degradedStands,
       deployed: true,
     };
-  const slow = resources.find((r) => r.health !== undefined && r.health !== "Healthy") ?? resources.find((r) => r.status === "OutOfSync");
-  if (slow) return { kind: "later", reason: `waiting for ${nameOf(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
-  if (operation?.phase === "Running") return { kind: "later", reason: operation.message ? `syncing: ${operation.message}` : "syncing" };
+  const slow =
+    resources.find((r) => r.health !== undefined && r.health !== "Healthy") ??
+    resources.find((r) => r.status === "OutOfSync");
+  if (slow)
+    return { kind: "later", reason: `waiting for ${nameOf(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
+  if (operation?.phase === "Running")
+    return { kind: "later", reason: operation.message ? `syncing: ${operation.message}` : "syncing" };
   return {
     kind: "later",
     reason: `${sync?.status ?? "Unknown"}, ${health?.status ?? "Unknown"}${health?.message ? `: ${health.message}` : ""}`,

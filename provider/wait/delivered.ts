@@ -18,11 +18,16 @@ export const judgeDelivered =
     const { delivery, observedGeneration = 0, connection, credentials } = stored.status as Status;
     if (delivery?.state === "Refused") {
       const reason = `the agent refused it: ${delivery.message ?? delivery.reason ?? "no reason given"}`;
-      return about === "url" || about === "server" ? { kind: "stop", reason } : { kind: "stop", reason, path: attr(root, about) };
+      return about === "url" || about === "server"
+        ? { kind: "stop", reason }
+        : { kind: "stop", reason, path: attr(root, about) };
     }
     if (stored.deletionRequestedAt) return { kind: "stop", reason: "it is being deleted" };
     if (observedGeneration < stored.generation || delivery?.state !== "Delivered" || credentials === "Pending")
-      return { kind: "later", reason: delivery?.message ?? `waiting for agent ${String(stored.spec.agent)} to take it` };
+      return {
+        kind: "later",
+        reason: delivery?.message ?? `waiting for agent ${String(stored.spec.agent)} to take it`,
+      };
     if (connection?.state === "Failed") {
       const reason = `${connection.reason ?? "ConnectionFailed"}: ${connection.message ?? "the agent cannot connect to it"}`;
       return { kind: "stop", reason, path: attr(root, about), standsFor: connectionStands };

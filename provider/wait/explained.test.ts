@@ -24,7 +24,13 @@ const application = (health: string, resources: object[] = []): Stored => ({
   generation: 1,
   version: "1",
   spec: { agent: "prod", syncPolicy: { automated: {} } },
-  status: { observedGeneration: 1, delivery: { state: "Delivered" }, sync: { status: "Synced" }, health: { status: health }, resources },
+  status: {
+    observedGeneration: 1,
+    delivery: { state: "Delivered" },
+    sync: { status: "Synced" },
+    health: { status: health },
+    resources,
+  },
 });
 
 /** A service whose agent answers with these objects and events; undefined when it does not answer. */
@@ -83,7 +89,12 @@ test.each([
       deployed: true,
     },
   ],
-  ["an agent that does not answer", application("Progressing"), serviceOf(undefined), { kind: "later", reason: "Synced, Progressing" }],
+  [
+    "an agent that does not answer",
+    application("Progressing"),
+    serviceOf(undefined),
+    { kind: "later", reason: "Synced, Progressing" },
+  ],
 ])("why an application is not ready: %s", async (_name, stored, { client }, want) => {
   expect(await explained(client, place, limit(), judgeApplication)(stored)).toEqual(want);
 });

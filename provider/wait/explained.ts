@@ -34,11 +34,15 @@ const isUnhealthy = (stored: Stored | undefined): boolean => {
 };
 
 /** A refusal and a wrong source have their own words already. */
-const mayBeMended = (verdict: Verdict): boolean => verdict.kind === "later" || (verdict.kind === "stop" && verdict.deployed === true);
+const mayBeMended = (verdict: Verdict): boolean =>
+  verdict.kind === "later" || (verdict.kind === "stop" && verdict.deployed === true);
 
 async function causeOf(client: Client, place: Place, { signal, deadline }: Limit): Promise<Cause | undefined> {
   const answer = { signal, deadline: Math.min(deadline, Date.now() + ANSWER_MS) };
-  const [tree, events] = await Promise.all([client.read<Tree>(place, "/tree", answer), client.read<Events>(place, "/events", answer)]);
+  const [tree, events] = await Promise.all([
+    client.read<Tree>(place, "/tree", answer),
+    client.read<Events>(place, "/events", answer),
+  ]);
   // A question that was not answered explains nothing.
   return deepestCause((tree.ok && tree.body.nodes) || [], (events.ok && events.body.items) || []);
 }
@@ -48,5 +52,11 @@ function because(verdict: Exclude<Verdict, { kind: "done" }>, { text, lasting, o
   const same = `${of.kind} ${of.namespace ?? ""} ${of.name}`;
   if (verdict.kind === "stop") return { ...verdict, reason: `${verdict.reason}; ${text}`, same: verdict.reason };
   if (!lasting) return { kind: "later", reason: `waiting for ${text}` };
-  return { kind: "stop", reason: `${text} (waiting alone does not mend this)`, same, standsFor: LASTING_STANDS_MS, deployed: true };
+  return {
+    kind: "stop",
+    reason: `${text} (waiting alone does not mend this)`,
+    same,
+    standsFor: LASTING_STANDS_MS,
+    deployed: true,
+  };
 }

@@ -52,7 +52,12 @@ test.each([
   ["Synced and Healthy", stored({ ...seen, sync: { status: "Synced" }, health: { status: "Healthy" } }), "done"],
   [
     "Synced, still running",
-    stored({ ...seen, sync: { status: "Synced" }, health: { status: "Healthy" }, operation: { phase: "Running", message: "wave 2" } }),
+    stored({
+      ...seen,
+      sync: { status: "Synced" },
+      health: { status: "Healthy" },
+      operation: { phase: "Running", message: "wave 2" },
+    }),
     "later: syncing: wave 2",
   ],
   [
@@ -123,8 +128,17 @@ test.each([
 });
 
 const set = (status: object, more: object = {}): Stored =>
-  stored({ ...seen, ...status }, { spec: { agent: "prod", template: { spec: { syncPolicy: { automated: {} } } } }, ...more });
-const made = { type: "ResourcesUpToDate", status: "True", reason: "ApplicationSetUpToDate", message: "", lastTransitionTime: "x" };
+  stored(
+    { ...seen, ...status },
+    { spec: { agent: "prod", template: { spec: { syncPolicy: { automated: {} } } } }, ...more },
+  );
+const made = {
+  type: "ResourcesUpToDate",
+  status: "True",
+  reason: "ApplicationSetUpToDate",
+  message: "",
+  lastTransitionTime: "x",
+};
 const a = { name: "a", sync: "Synced", health: "Healthy" };
 
 test.each([
@@ -145,7 +159,10 @@ test.each([
   ],
   [
     "waiting for a step",
-    set({ conditions: [made], applications: [{ name: "b", sync: "OutOfSync", health: "Healthy", step: "2", state: "Waiting" }] }),
+    set({
+      conditions: [made],
+      applications: [{ name: "b", sync: "OutOfSync", health: "Healthy", step: "2", state: "Waiting" }],
+    }),
     "later: waiting for application b: Waiting",
   ],
   [
@@ -160,7 +177,10 @@ test.each([
   ],
   [
     "without automated sync, compared",
-    set({ conditions: [made], applications: [{ name: "a", sync: "OutOfSync", health: "Missing" }] }, { spec: { agent: "prod" } }),
+    set(
+      { conditions: [made], applications: [{ name: "a", sync: "OutOfSync", health: "Missing" }] },
+      { spec: { agent: "prod" } },
+    ),
     "done",
   ],
   [
@@ -212,8 +232,12 @@ test("gone means this object, whatever has its id now", () => {
   expect(words(judgeGone("u")(undefined))).toBe("done");
   expect(words(judgeGone("other")(stored({})))).toBe("done");
   expect(words(judgeGone("u")(stored({ applications: [a] })))).toBe("later: waiting for application a to be deleted");
-  expect(words(judgeGone("u")(stored({ resources: [deployment] })))).toBe("later: waiting for apps/Deployment guestbook to be deleted");
-  expect(words(judgeGone("u")(stored({ conditions: [condition("Forbidden", "DeletionError")] })))).toBe("later: Forbidden: words");
+  expect(words(judgeGone("u")(stored({ resources: [deployment] })))).toBe(
+    "later: waiting for apps/Deployment guestbook to be deleted",
+  );
+  expect(words(judgeGone("u")(stored({ conditions: [condition("Forbidden", "DeletionError")] })))).toBe(
+    "later: Forbidden: words",
+  );
 });
 
 const place = { collection: "applications", id: "a" };
@@ -222,7 +246,12 @@ const clientOf = (...replies: (Stored | number)[]): Client => {
   const get = async (): Promise<Reply<Stored>> => {
     const next = replies[Math.min(at++, replies.length - 1)]!;
     if (typeof next === "object") return { ok: true, status: 200, body: next, repeated: false };
-    return { ok: false, status: next, problem: { type: "x", title: "t", status: next, code: "c", detail: "d" }, repeated: false };
+    return {
+      ok: false,
+      status: next,
+      problem: { type: "x", title: "t", status: next, code: "c", detail: "d" },
+      repeated: false,
+    };
   };
   return { get } as unknown as Client;
 };
@@ -235,7 +264,9 @@ test("a wait ends with the object, the first refusal, a failure that stands, or 
     if (s?.status.ok) return { kind: "done" };
     return s?.status.bad ? { kind: "stop", reason: "bad", standsFor: 250 } : { kind: "later", reason: "not yet" };
   };
-  expect(await waitFor(clientOf(stored({}), stored({}), stored({ ok: true })), place, judge, limit(5_000), log)).toMatchObject({
+  expect(
+    await waitFor(clientOf(stored({}), stored({}), stored({ ok: true })), place, judge, limit(5_000), log),
+  ).toMatchObject({
     kind: "done",
   });
   expect(said).toEqual(["applications a: not yet"]);
@@ -243,11 +274,19 @@ test("a wait ends with the object, the first refusal, a failure that stands, or 
     kind: "problem",
     problem: { status: 401 },
   });
-  expect(await waitFor(clientOf(stored({ bad: true }), stored({ ok: true })), place, judge, limit(5_000), log)).toMatchObject({
+  expect(
+    await waitFor(clientOf(stored({ bad: true }), stored({ ok: true })), place, judge, limit(5_000), log),
+  ).toMatchObject({
     kind: "done",
   });
-  expect(await waitFor(clientOf(stored({ bad: true })), place, judge, limit(5_000), log)).toMatchObject({ kind: "failed", reason: "bad" });
-  expect(await waitFor(clientOf(stored({})), place, judge, limit(300), log)).toMatchObject({ kind: "timeout", reason: "not yet" });
+  expect(await waitFor(clientOf(stored({ bad: true })), place, judge, limit(5_000), log)).toMatchObject({
+    kind: "failed",
+    reason: "bad",
+  });
+  expect(await waitFor(clientOf(stored({})), place, judge, limit(300), log)).toMatchObject({
+    kind: "timeout",
+    reason: "not yet",
+  });
   expect(await waitFor(clientOf(0), place, judge, limit(300), log)).toMatchObject({ kind: "timeout", reason: "d" });
 });
 

@@ -38,7 +38,14 @@ const shortest = 200;
 const longest = 2_000;
 
 /** Asks for the object until the judge is content, something is final, or the deadline has come. Every change of the reason is logged. */
-export async function waitFor(client: Client, place: Place, judge: Judge, limit: Limit, log: Log, first?: Stored): Promise<Waited> {
+export async function waitFor(
+  client: Client,
+  place: Place,
+  judge: Judge,
+  limit: Limit,
+  log: Log,
+  first?: Stored,
+): Promise<Waited> {
   const started = Date.now();
   let said = "";
   let failing: { what: string; since: number } | undefined;
@@ -51,7 +58,8 @@ export async function waitFor(client: Client, place: Place, judge: Judge, limit:
       const reply = await client.get(place, limit);
       if (reply.ok) stored = reply.body;
       else if (reply.status === 404) stored = undefined;
-      else if (reply.status === 0 || Date.now() >= limit.deadline) return { kind: "timeout", reason: reply.problem.detail, stored };
+      else if (reply.status === 0 || Date.now() >= limit.deadline)
+        return { kind: "timeout", reason: reply.problem.detail, stored };
       else return { kind: "problem", problem: reply.problem, stored };
     }
     fresh = false;

@@ -60,7 +60,11 @@ export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Righ
   controller: {
     own: [
       // Sets make, change and delete applications.
-      { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
+      {
+        apiGroups: ["argoproj.io"],
+        resources: ["applications"],
+        verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
+      },
       { apiGroups: ["argoproj.io"], resources: ["applicationsets"], verbs: ["get", "list", "watch", "patch"] },
       { apiGroups: ["argoproj.io"], resources: ["applicationsets/status"], verbs: ["patch"] },
       { apiGroups: ["argoproj.io"], resources: ["appprojects"], verbs: ["list", "watch"] },
@@ -84,7 +88,11 @@ export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Righ
     own: [
       // Where the credentials of other clusters are; of repositories only to know that they are there.
       { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list"] },
-      { apiGroups: ["argoproj.io"], resources: ["applications", "applicationsets", "appprojects"], verbs: ["get", "list"] },
+      {
+        apiGroups: ["argoproj.io"],
+        resources: ["applications", "applicationsets", "appprojects"],
+        verbs: ["get", "list"],
+      },
     ],
     managed: [
       { apiGroups: ["argoproj.io"], resources: ["applications", "applicationsets"], verbs: ["get", "list"] },
@@ -111,7 +119,11 @@ export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Righ
 
 /** What the controller may do in other namespaces that may hold Applications. */
 export const APPLICATIONS_ELSEWHERE: Rule[] = [
-  { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
+  {
+    apiGroups: ["argoproj.io"],
+    resources: ["applications"],
+    verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
+  },
   { apiGroups: ["argoproj.io"], resources: ["applicationsets"], verbs: ["list", "watch", "patch"] },
   { apiGroups: ["argoproj.io"], resources: ["applicationsets/status"], verbs: ["patch"] },
 ];

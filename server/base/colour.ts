@@ -18,8 +18,16 @@ export function useColour(env: Record<string, string | undefined>, isTTY: boolea
 }
 
 export function colours(on: boolean): Colours {
-  const paint = (open: number, close: number) => (text: string) => (on && text ? `\u001b[${open}m${text}\u001b[${close}m` : text);
-  return { bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39), green: paint(32, 39), yellow: paint(33, 39), cyan: paint(36, 39) };
+  const paint = (open: number, close: number) => (text: string) =>
+    on && text ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
+  };
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for

@@ -16,6 +16,11 @@ export type Outcome<T> =
 export type Failure = Exclude<Outcome<never>, { kind: "done" }>;
 
 export const done = <T>(value: T): Outcome<T> => ({ kind: "done", value });
-export const later = (afterMs: number, reason: string, message: string): Failure => ({ kind: "later", afterMs, reason, message });
+export const later = (afterMs: number, reason: string, message: string): Failure => ({
+  kind: "later",
+  afterMs,
+  reason,
+  message,
+});
 export const again = (reason: string, message: string): Failure => ({ kind: "again", reason, message });
 export const stop = (reason: string, message: string): Failure => ({ kind: "stop", reason, message });

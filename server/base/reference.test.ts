@@ -13,7 +13,11 @@ test.each<[string, string, unknown]>([
   ["plain text", "a ${b} $c", ["a ${b} $c"]],
   ["one", "${secret:env/NAME}", [reference("env", "NAME")]],
   ["with a key", "${secret:prod-vault/kv/app/db#pass word}", [reference("prod-vault", "kv/app/db", "pass word")]],
-  ["an ARN", "${secret:aws/arn:aws:secretsmanager:eu:1:secret:a-Bc#k}", [reference("aws", "arn:aws:secretsmanager:eu:1:secret:a-Bc", "k")]],
+  [
+    "an ARN",
+    "${secret:aws/arn:aws:secretsmanager:eu:1:secret:a-Bc#k}",
+    [reference("aws", "arn:aws:secretsmanager:eu:1:secret:a-Bc", "k")],
+  ],
   ["in the middle", "Bearer ${secret:env/A}!", ["Bearer ", reference("env", "A"), "!"]],
   ["two", "${secret:env/A}:${secret:env/B}", [reference("env", "A"), ":", reference("env", "B")]],
   ["escaped", "$${secret:env/A}", ["${secret:env/A}"]],
@@ -37,11 +41,20 @@ test.each([
   `\${secret:${"a".repeat(64)}/a}`,
   `\${secret:env/${"a".repeat(2_000_000)}`,
 ])("refuses what is not a whole reference: %.60j", (text) => {
-  expect(parseReferences(text)).toMatchObject({ kind: "stop", reason: "SecretRefused", message: expect.stringMatching(/SOURCE\/PATH/) });
+  expect(parseReferences(text)).toMatchObject({
+    kind: "stop",
+    reason: "SecretRefused",
+    message: expect.stringMatching(/SOURCE\/PATH/),
+  });
 });
 
 test("references are found by their pointers, in values only, and put in once", () => {
-  const value = { env: { A: "${secret:env/A}", "b/c": ["x", "y ${secret:file/b#k}"] }, "${secret:env/N}": 1, s: "$${secret:no}", n: null };
+  const value = {
+    env: { A: "${secret:env/A}", "b/c": ["x", "y ${secret:file/b#k}"] },
+    "${secret:env/N}": 1,
+    s: "$${secret:no}",
+    n: null,
+  };
   expect(findReferences(value).map(({ pointer }) => pointer)).toEqual(["/env/A", "/env/b~1c/1", "/s"]);
   // A value that looks like a reference is not one.
   expect(replaceReferences(value, ({ path }) => `\${secret:env/${path}}`)).toEqual({

@@ -19,7 +19,10 @@ test.each([
       "git://github.com/o/r.git",
     ],
   ],
-  ["gitlab.com/group/sub/name", ["https://gitlab.com/group/sub/name.git", "ssh://git@gitlab.com:2222/group/sub/name.git"]],
+  [
+    "gitlab.com/group/sub/name",
+    ["https://gitlab.com/group/sub/name.git", "ssh://git@gitlab.com:2222/group/sub/name.git"],
+  ],
   ["git.example:3000/o/r", ["http://git.example:3000/o/r.git", "https://git.example:3000/o/r"]],
   [
     "bitbucket.example/proj/r",
@@ -30,7 +33,10 @@ test.each([
       "https://bitbucket.example/projects/PROJ/repos/r/browse",
     ],
   ],
-  ["bitbucket.example/~john/r", ["https://bitbucket.example/scm/~john/r.git", "https://bitbucket.example/users/john/repos/r/browse"]],
+  [
+    "bitbucket.example/~john/r",
+    ["https://bitbucket.example/scm/~john/r.git", "https://bitbucket.example/users/john/repos/r/browse"],
+  ],
   [
     "dev.azure.com/org/project/repo",
     [
@@ -43,7 +49,10 @@ test.each([
     ],
   ],
   ["dev.azure.com/org/one/one", ["https://dev.azure.com/org/_git/one", "https://dev.azure.com/org/one/_git/one"]],
-  ["docker.io/team/app", ["oci://registry-1.docker.io/team/app", "docker.io/team/app", "oci://index.docker.io/team/app"]],
+  [
+    "docker.io/team/app",
+    ["oci://registry-1.docker.io/team/app", "docker.io/team/app", "oci://index.docker.io/team/app"],
+  ],
   ["ghcr.io/user/guestbook", ["oci://ghcr.io/user/guestbook", "ghcr.io/user/guestbook"]],
   ["localhost:5000/a/b", ["oci://localhost:5000/a/b", "localhost:5000/a/b"]],
 ])("%s has one name", (key, addresses) => {

@@ -19,7 +19,9 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** `key: value` lines with the values in one column. */
 export function pairs(entries: readonly (readonly [string, string])[]): string {
   const widest = Math.max(0, ...entries.map(([k]) => columns(k)));
-  return entries.map(([k, v]) => `${pad(`${k}:`, widest + 1)}  ${v.split("\n").join(`\n${" ".repeat(widest + 3)}`)}`.trimEnd()).join("\n");
+  return entries
+    .map(([k, v]) => `${pad(`${k}:`, widest + 1)}  ${v.split("\n").join(`\n${" ".repeat(widest + 3)}`)}`.trimEnd())
+    .join("\n");
 }
 
 /** How many columns the text takes on a terminal. */

@@ -9,14 +9,28 @@ import { application } from "./objects/nouns.ts";
 import { exitOf } from "./output/failure.ts";
 import { type Answer, person, type Seen } from "./testing.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const app = (status: object) => ({ ...head, id: "guestbook", spec: { agent: "prod", destination: {} }, status });
 const ready = { observedGeneration: 2, sync: { status: "Synced" }, health: { status: "Healthy" } };
 const problem = (code: keyof typeof codes, more = {}): Answer => ({
   status: codes[code].status,
-  body: { type: "about:blank", title: codes[code].title, status: codes[code].status, code, detail: "it went wrong", ...more },
+  body: {
+    type: "about:blank",
+    title: codes[code].title,
+    status: codes[code].status,
+    code,
+    detail: "it went wrong",
+    ...more,
+  },
 });
-const event = (object: object, id = 1, name = "put") => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(object)}\n\n`;
+const event = (object: object, id = 1, name = "put") =>
+  `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(object)}\n\n`;
 
 let dir: string;
 beforeEach(async () => {
@@ -35,7 +49,9 @@ test.each([
   ["invalid_field", 1],
   ["too_many_requests", 7],
   ["unavailable", 7],
-] as const)("a problem with code %s exits %d", (code, want) => expect(exitOf({ code, status: codes[code].status })).toBe(want));
+] as const)("a problem with code %s exits %d", (code, want) =>
+  expect(exitOf({ code, status: codes[code].status })).toBe(want),
+);
 
 test("a problem is told with its detail, code, place, version and request", async () => {
   const me = person(() =>
@@ -48,7 +64,14 @@ test("a problem is told with its detail, code, place, version and request", asyn
   );
   const { exit, err, out } = await me.types("app", "apply", "guestbook", "--agent", "prod", "--if-match", "7");
   expect([exit, out]).toEqual([4, ""]);
-  for (const part of ["error: it has changed since", "version_mismatch", "/spec/agent", "another at /spec/x", "8 is the newest", "req-1"])
+  for (const part of [
+    "error: it has changed since",
+    "version_mismatch",
+    "/spec/agent",
+    "another at /spec/x",
+    "8 is the newest",
+    "req-1",
+  ])
     expect(err).toContain(part);
   expect(me.requests[0]!.headers["if-match"]).toBe('"7"');
 });
@@ -129,14 +152,29 @@ test("credentials are sealed before they are sent, to the agent in its own scope
   const put = me.requests.find((r) => r.operation === "putRepository")!;
   expect(put.headers["if-none-match"]).toBe("*");
   const context = { account: "default", org: "o", project: undefined, collection: "repositories", id: "code" } as const;
-  expect(await open(keys.privateKey, context, put.body.spec.sealedCredentials)).toEqual({ password: "secret-from-stdin" });
+  expect(await open(keys.privateKey, context, put.body.spec.sealedCredentials)).toEqual({
+    password: "secret-from-stdin",
+  });
 });
 
 test("credentials for an agent without a key are not sent at all", async () => {
   const me = person(({ operation }) => ({
-    body: operation === "whoAmI" ? { account: "default", id: "me", role: "admin" } : { ...head, id: "prod", spec: {}, status: {} },
+    body:
+      operation === "whoAmI"
+        ? { account: "default", id: "me", role: "admin" }
+        : { ...head, id: "prod", spec: {}, status: {} },
   }));
-  const { exit, err } = await me.types("repo", "create", "code", "--agent", "prod", "--url", "https://git.test/a", "--password-file", "-");
+  const { exit, err } = await me.types(
+    "repo",
+    "create",
+    "code",
+    "--agent",
+    "prod",
+    "--url",
+    "https://git.test/a",
+    "--password-file",
+    "-",
+  );
   expect([exit, err]).toEqual([4, expect.stringContaining("has not enrolled yet")]);
   expect(me.requests.some((r) => r.operation === "putRepository")).toBe(false);
 });
@@ -224,7 +262,10 @@ test("wait says what is missing and ends when it is there", async () => {
   });
   const me = person(({ operation }) =>
     operation === "watch"
-      ? { type: "text/event-stream", body: event(app({})) + event(slow, 2) + event({}, 3, "bookmark") + event(app(ready), 4) }
+      ? {
+          type: "text/event-stream",
+          body: event(app({})) + event(slow, 2) + event({}, 3, "bookmark") + event(app(ready), 4),
+        }
       : { body: app({}) },
   );
   const { exit, err } = await me.types("app", "wait", "guestbook");
@@ -240,7 +281,10 @@ test("wait says what is missing and ends when it is there", async () => {
 test("wait that takes too long exits 5 with the last reason; it resumes where it was cut", async () => {
   const me = person(({ operation }) =>
     operation === "watch"
-      ? { type: "text/event-stream", body: event(app({ ...ready, health: { status: "Degraded", message: "crash" } }), 9) }
+      ? {
+          type: "text/event-stream",
+          body: event(app({ ...ready, health: { status: "Degraded", message: "crash" } }), 9),
+        }
       : { body: app({}) },
   );
   // A lost stream is opened again after a second.
@@ -263,7 +307,9 @@ test("delete waits until it is gone", async () => {
     operation === "watch"
       ? {
           type: "text/event-stream",
-          body: event(app({ delivery: { state: "Deleting", message: "2 objects left" } })) + event({ id: "guestbook" }, 2, "delete"),
+          body:
+            event(app({ delivery: { state: "Deleting", message: "2 objects left" } })) +
+            event({ id: "guestbook" }, 2, "delete"),
         }
       : { status: 202, body: app({}) },
   );
@@ -288,9 +334,9 @@ test("app diff exits 1 when Git and live differ", async () => {
 });
 
 test("diffText shows a secret only as its digest was given", () => {
-  expect(diffText({ kind: "Secret", name: "s", change: "create", desired: "password: sha256:ab\n" }, colours(false))).toBe(
-    "+ create Secret s\n  + password: sha256:ab",
-  );
+  expect(
+    diffText({ kind: "Secret", name: "s", change: "create", desired: "password: sha256:ab\n" }, colours(false)),
+  ).toBe("+ create Secret s\n  + password: sha256:ab");
 });
 
 test("task run --follow shows each line once and exits as the task did", async () => {
@@ -298,7 +344,15 @@ test("task run --follow shows each line once and exits as the task did", async (
   const me = person(({ operation, url }) => {
     if (operation === "createTask" || operation === "getTask")
       return {
-        body: { id: "t1", kind: "shell.run", params: {}, state: "Failed", message: "exit 3", createdAt: head.createdAt, attempts: [] },
+        body: {
+          id: "t1",
+          kind: "shell.run",
+          params: {},
+          state: "Failed",
+          message: "exit 3",
+          createdAt: head.createdAt,
+          attempts: [],
+        },
       };
     expect(url.searchParams.get("after")).toBe(["0", "2"][asked]);
     return asked++ === 0
@@ -336,7 +390,9 @@ test("task run --follow shows each line once and exits as the task did", async (
 
 test("login checks the key, keeps it for its owner alone, and logout forgets it", async () => {
   const OUTPOST_CONFIG = join(dir, "config.json");
-  const me = person(() => ({ body: { account: "default", id: "anna", role: "editor", org: "team" } }), { env: { OUTPOST_CONFIG } });
+  const me = person(() => ({ body: { account: "default", id: "anna", role: "editor", org: "team" } }), {
+    env: { OUTPOST_CONFIG },
+  });
   expect(await me.types("login", "http://outpost.localhost:8080/", "--key-file", "-", "--name", "home")).toMatchObject({
     exit: 0,
     err: expect.stringContaining("as anna"),
@@ -359,7 +415,14 @@ test("login checks the key, keeps it for its owner alone, and logout forgets it"
 test("a refused key is not kept", async () => {
   const OUTPOST_CONFIG = join(dir, "config.json");
   expect(
-    (await person(() => problem("unauthenticated"), { env: { OUTPOST_CONFIG } }).types("login", "http://a.test", "--key-file", "-")).exit,
+    (
+      await person(() => problem("unauthenticated"), { env: { OUTPOST_CONFIG } }).types(
+        "login",
+        "http://a.test",
+        "--key-file",
+        "-",
+      )
+    ).exit,
   ).toBe(6);
   await expect(stat(OUTPOST_CONFIG)).rejects.toThrow();
 });

@@ -34,7 +34,9 @@ Exit codes:
 export function outpost(io: Io): Command {
   const root = new Command("outpost")
     .version(packageJson.version, "-V, --version")
-    .description("GitOps, managed as code: keeps clusters equal to Git through agents, and carries out tasks through delegates.");
+    .description(
+      "GitOps, managed as code: keeps clusters equal to Git through agents, and carries out tasks through delegates.",
+    );
   globalOptions(root)
     .addHelpText("after", EXITS)
     .showHelpAfterError("(outpost help COMMAND shows how it is used)")
@@ -75,7 +77,8 @@ export function outpost(io: Io): Command {
   adminVerbs(root, io);
   offlineVerbs(root, io);
   root.commandsGroup("Programs:");
-  for (const name of ["server", "controller", "reader", "repo-server", "plugin-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
+  for (const name of ["server", "controller", "reader", "repo-server", "plugin-server"])
+    if (PROGRAMS[name]) programCommand(root, io, name);
   root.commandsGroup("Other:");
   helpVerb(root);
   root
@@ -98,7 +101,9 @@ function helpVerb(root: Command): void {
       for (const word of words) {
         const below = at.commands.find((one) => one.name() === word || one.aliases().includes(word));
         if (!below)
-          throw usage(`there is no command \`${[...namesOf(at), word].join(" ")}\` (outpost ${[...namesOf(at), "--help"].join(" ")})`);
+          throw usage(
+            `there is no command \`${[...namesOf(at), word].join(" ")}\` (outpost ${[...namesOf(at), "--help"].join(" ")})`,
+          );
         at = below;
       }
       at.outputHelp();

@@ -16,7 +16,14 @@ const object = {
   spec: { agent: "a" },
   status: {},
 };
-const task = { id: "t", kind: "shell.run", params: {}, state: "Succeeded", createdAt: "2026-01-01T00:00:00Z", attempts: [] };
+const task = {
+  id: "t",
+  kind: "shell.run",
+  params: {},
+  state: "Succeeded",
+  createdAt: "2026-01-01T00:00:00Z",
+  attempts: [],
+};
 const keys = await generateSealKeys();
 
 const run = {
@@ -31,11 +38,14 @@ const run = {
 };
 
 function service({ operation, url }: Seen) {
-  if (operation === "watchTasks") return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
-  if (operation === "getWebhookSecret") return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
+  if (operation === "watchTasks")
+    return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
+  if (operation === "getWebhookSecret")
+    return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
   if (operation === "exportAudit") return { type: "application/x-ndjson", body: '{"seq":1}\n' };
   if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
-  if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation)) return { body: run };
+  if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation))
+    return { body: run };
   if (operation === "watchAll")
     return {
       type: "text/event-stream",
@@ -47,12 +57,14 @@ function service({ operation, url }: Seen) {
       body: `event: put\nid: 1\ndata: ${JSON.stringify({ ...object, status: { connected: true } })}\n\n`,
     };
   if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
-  if (operation === "getAgent") return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
+  if (operation === "getAgent")
+    return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
   if (operation === "getApplicationEvents") return { body: { items: [] } };
   if (operation === "getApplicationLogs")
     return { type: "text/event-stream", body: 'event: open\ndata: {"streams":[]}\n\nevent: end\ndata: {}\n\n' };
   if (operation === "getApplicationTree") return { body: { nodes: [] } };
-  if (operation === "getApplicationResource" || operation === "runApplicationAction") return { body: { live: {}, actions: [] } };
+  if (operation === "getApplicationResource" || operation === "runApplicationAction")
+    return { body: { live: {}, actions: [] } };
   if (operation === "getApplicationRevision") return { body: { revision: "r" } };
   if (operation === "getRepositoryCharts" || operation === "generateApplicationSet") return { body: { items: [] } };
   if (operation === "getRepositoryRefs") return { body: { branches: [], tags: [] } };
@@ -63,7 +75,8 @@ function service({ operation, url }: Seen) {
   if (operation === "getApplicationManifests") return { body: { revision: "r", manifests: [] } };
   if (operation?.startsWith("delete") || operation?.startsWith("revoke")) return { status: 204 };
   if (operation === "countObjects") return { body: { total: 3, groups: [{ by: { health: "Healthy" }, count: 3 }] } };
-  if (operation?.startsWith("list") || url.pathname.endsWith("history") || url.pathname.endsWith("diff")) return { body: { items: [] } };
+  if (operation?.startsWith("list") || url.pathname.endsWith("history") || url.pathname.endsWith("diff"))
+    return { body: { items: [] } };
   return { body: object };
 }
 
@@ -105,7 +118,20 @@ Object.assign(lines, {
   runApplicationAction: ["app", "action", "a", "apps/Deployment/web/web", "restart"],
   getApplicationRevision: ["app", "revision", "a", "main", "--source", "1"],
   getApplicationEvents: ["app", "events", "a", "--kind", "Pod", "--name", "web"],
-  getApplicationLogs: ["app", "logs", "a", "--kind", "Pod", "--name", "web", "--follow", "--tail", "5", "--since", "10m"],
+  getApplicationLogs: [
+    "app",
+    "logs",
+    "a",
+    "--kind",
+    "Pod",
+    "--name",
+    "web",
+    "--follow",
+    "--tail",
+    "5",
+    "--since",
+    "10m",
+  ],
   getRepositoryCharts: ["repo", "charts", "a"],
   generateApplicationSet: ["appset", "generate", "a"],
   getWebhookSecret: ["webhook", "secret", "a"],
@@ -158,7 +184,9 @@ test.each(forPeople)("%s can be reached from the command line", async (operation
 });
 
 test("every collection of the contract has its noun", () => {
-  const collections = new Set(Object.values(operations).flatMap((row) => ("collection" in row ? [row.collection] : [])));
+  const collections = new Set(
+    Object.values(operations).flatMap((row) => ("collection" in row ? [row.collection] : [])),
+  );
   expect(NOUNS.map((n) => n.collection).sort()).toEqual([...collections].sort());
 });
 
@@ -168,7 +196,9 @@ test("every noun has list, get, create, apply, patch, delete, wait and watch", (
     const verbs = outpost(io)
       .commands.find((c) => c.name() === noun.word)!
       .commands.map((c) => c.name());
-    expect(verbs).toEqual(expect.arrayContaining(["list", "get", "create", "apply", "patch", "delete", "wait", "watch"]));
+    expect(verbs).toEqual(
+      expect.arrayContaining(["list", "get", "create", "apply", "patch", "delete", "wait", "watch"]),
+    );
   }
 });
 
@@ -176,7 +206,18 @@ test.each(NOUNS.map((n) => n.schema))("flags of %s have one name each and none o
   const names = specFlagsOf(`${schema}Spec`).map((f) => f.name);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).not.toMatch(/^no-/);
-  for (const taken of ["org", "project", "context", "endpoint", "output", "filename", "set", "if-match", "wait", "timeout"])
+  for (const taken of [
+    "org",
+    "project",
+    "context",
+    "endpoint",
+    "output",
+    "filename",
+    "set",
+    "if-match",
+    "wait",
+    "timeout",
+  ])
     expect(names).not.toContain(taken);
 });
 
@@ -235,12 +276,16 @@ test.each([
 
 test("an endpoint of plain HTTP on another machine is warned of, unless that is meant", async () => {
   const warned = async (env: NodeJS.ProcessEnv) => {
-    const me = person(service, { env: { OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json", ...env } });
+    const me = person(service, {
+      env: { OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json", ...env },
+    });
     return (await me.types("audit")).err;
   };
   expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com" })).toMatch(
     /^warning: http:\/\/outpost\.example\.com is plain HTTP/,
   );
-  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com", OUTPOST_ALLOW_HTTP: "true" })).not.toMatch(/warning/);
+  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com", OUTPOST_ALLOW_HTTP: "true" })).not.toMatch(
+    /warning/,
+  );
   expect(await warned({ OUTPOST_ENDPOINT: "http://127.0.0.1:8080" })).not.toMatch(/warning/);
 });

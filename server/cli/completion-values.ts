@@ -63,14 +63,17 @@ const BY_OPTION: Readonly<Record<string, string>> = {
 };
 
 async function idsOf(api: Api, word: string): Promise<string[]> {
-  if (word === "task") return (await api.call<Schemas["TaskList"]>("listTasks", { query: { limit: 50 } })).items.map(({ id }) => id);
-  if (word === "run") return (await api.call<Schemas["RunList"]>("listRuns", { query: { limit: 50 } })).items.map(({ id }) => id);
+  if (word === "task")
+    return (await api.call<Schemas["TaskList"]>("listTasks", { query: { limit: 50 } })).items.map(({ id }) => id);
+  if (word === "run")
+    return (await api.call<Schemas["RunList"]>("listRuns", { query: { limit: 50 } })).items.map(({ id }) => id);
   if (word === "apikey") return (await api.call<Schemas["ApiKeyList"]>("listApiKeys")).items.map(({ id }) => id);
   const noun = NOUNS.find((one) => one.word === word);
   return noun ? ids(api, noun) : [];
 }
 
-const ids = async (api: Api, noun: Noun): Promise<string[]> => (await allOf(api, noun, { limit: MOST })).map(({ id }) => id as string);
+const ids = async (api: Api, noun: Noun): Promise<string[]> =>
+  (await allOf(api, noun, { limit: MOST })).map(({ id }) => id as string);
 
 async function resources(api: Api, id: string): Promise<string[]> {
   const app = await api.call<Json>("getApplication", { path: { id } });

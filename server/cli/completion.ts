@@ -10,7 +10,11 @@ export function completionVerb(root: Command, io: Io): void {
     .summary("completion for bash, zsh or fish: source <(outpost completion bash)")
     .action((shell: string) => {
       const script = SCRIPTS[shell];
-      if (!script) throw new Failure(`there is no completion for ${JSON.stringify(shell)}; bash, zsh and fish are known`, EXIT.usage);
+      if (!script)
+        throw new Failure(
+          `there is no completion for ${JSON.stringify(shell)}; bash, zsh and fish are known`,
+          EXIT.usage,
+        );
       io.out.write(script);
     });
   root
@@ -47,7 +51,8 @@ export function complete(root: Command, words: readonly string[]): Found {
       waiting = options(command, root).find((o) => (o.short === word || o.long === word) && (o.required || o.optional));
       continue;
     }
-    const next = args.length === 0 ? command.commands.find((c) => c.name() === word || c.aliases().includes(word)) : undefined;
+    const next =
+      args.length === 0 ? command.commands.find((c) => c.name() === word || c.aliases().includes(word)) : undefined;
     if (next) command = next;
     else args.push(word);
   }
@@ -69,7 +74,8 @@ export function complete(root: Command, words: readonly string[]): Found {
 
 const nameOf = (option: Option): string => (option.long ?? option.short ?? "").replace(/^-+/, "");
 
-const options = (at: Command, root: Command): readonly Option[] => (at === root ? at.options : [...at.options, ...root.options]);
+const options = (at: Command, root: Command): readonly Option[] =>
+  at === root ? at.options : [...at.options, ...root.options];
 
 const SCRIPTS: Record<string, string> = {
   bash: `_outpost() {

@@ -8,7 +8,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "outpost app create web -f web.yaml",
   ],
   "app set": ["outpost app set web --revision v2", "outpost app set web --set source.helm.valuesObject.replicas=3"],
-  "app list": ["outpost app list -l team=shop --sort-by health", "outpost app list --filter 'health!=Healthy,agent in (a,b)'"],
+  "app list": [
+    "outpost app list -l team=shop --sort-by health",
+    "outpost app list --filter 'health!=Healthy,agent in (a,b)'",
+  ],
   "app sync": [
     "outpost app sync web --prune",
     "outpost app sync web --dry-run",

@@ -12,7 +12,16 @@ test("a delegate's installation is asked for in a format, without a token, with 
     const file = join(dir, "init.sh");
     writeFileSync(file, "echo one\necho two\n");
     const me = person(service);
-    const ran = await me.types("delegate", "manifest", "d", "--format", "shell", "--without-token", "--init-script-file", file);
+    const ran = await me.types(
+      "delegate",
+      "manifest",
+      "d",
+      "--format",
+      "shell",
+      "--without-token",
+      "--init-script-file",
+      file,
+    );
     expect([ran.exit, ran.out]).toEqual([0, "#!/bin/sh\n"]);
     expect(me.requests[0]).toMatchObject({
       operation: "renderDelegateManifest",

@@ -2,7 +2,11 @@ import { usage } from "./output/failure.ts";
 import type { Io } from "./output/io.ts";
 
 /** The cluster that `--kubeconfig` and `--context` name. A file that cannot be used is a mistake of the command line. */
-export function clusterOf<T>(io: Io, load: (env: NodeJS.ProcessEnv) => T, flags: { kubeconfig?: string; context?: string }): T {
+export function clusterOf<T>(
+  io: Io,
+  load: (env: NodeJS.ProcessEnv) => T,
+  flags: { kubeconfig?: string; context?: string },
+): T {
   try {
     return load({ ...io.env, KUBECONFIG: flags.kubeconfig ?? io.env.KUBECONFIG, OUTPOST_KUBE_CONTEXT: flags.context });
   } catch (error) {

@@ -12,7 +12,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 // `outpost app list | head` closes the pipe early; that is no error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
+process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed),
+);
 
 try {
   process.exitCode = await run(process.argv.slice(2), processIo(stop.signal));

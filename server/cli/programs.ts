@@ -84,7 +84,9 @@ export function programCommand(root: Command, io: Io, name: string): void {
  */
 export function programOf(command: Command, io: Io, name: string): void {
   if (!PROGRAMS[name]) return;
-  command.description(`${command.description()} Without a verb this is the program itself, as its container starts it.`);
+  command.description(
+    `${command.description()} Without a verb this is the program itself, as its container starts it.`,
+  );
   if (name === "delegate") doctorCommand(command, io);
   if (name === "agent") command.option("--all", "controller, repo server and cache in this process too");
   command.action(async (flags: { all?: boolean }) => {
@@ -107,12 +109,18 @@ function doctorCommand(command: Command, io: Io): void {
   command
     .command("doctor")
     .summary(summary)
-    .description(`${summary}. It reads what \`outpost delegate\` reads, starts nothing, and may be run beside one that works.`)
+    .description(
+      `${summary}. It reads what \`outpost delegate\` reads, starts nothing, and may be run beside one that works.`,
+    )
     .addOption(new Option("-o, --output <format>", "how to show it").choices(["table", "json"]).default("table"))
     .action(async ({ output }: { output: "table" | "json" }) => {
       const { runDoctor } = await import("../delegate/doctor/doctor.ts");
       const write = (text: string) => io.out.write(text);
-      const code = await runDoctor(io.env as NodeJS.ProcessEnv, { format: output, colour: useColour(io.env, io.out.isTTY), write });
+      const code = await runDoctor(io.env as NodeJS.ProcessEnv, {
+        format: output,
+        colour: useColour(io.env, io.out.isTTY),
+        write,
+      });
       if (code !== 0) throw new Failure("", EXIT.failed, { answer: true });
     });
 }

@@ -2,21 +2,32 @@ import { readDocuments } from "./objects/documents.ts";
 import { NOUNS } from "./objects/nouns.ts";
 import { person } from "./testing.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 
-test.each(NOUNS.map((noun) => [noun.word, noun] as const))("`%s get` and `list` give what `apply -f` takes back", async (word, noun) => {
-  const object = { ...head, id: "a", org: "o", spec: { x: 1 }, status: {}, origin: "managed" };
-  const me = person(({ operation }) => ({ body: operation?.startsWith("list") ? { items: [object] } : object }));
-  for (const [verb, format] of [
-    ["get", "yaml"],
-    ["get", "json"],
-    ["list", "yaml"],
-    ["list", "json"],
-  ] as const) {
-    const { out } = await me.types(word, verb, ...(verb === "get" ? ["a"] : []), "-o", format);
-    expect(readDocuments(out, "-", undefined, {})).toEqual([{ noun, id: "a", scope: { org: "o", project: undefined }, spec: { x: 1 } }]);
-  }
-});
+test.each(NOUNS.map((noun) => [noun.word, noun] as const))(
+  "`%s get` and `list` give what `apply -f` takes back",
+  async (word, noun) => {
+    const object = { ...head, id: "a", org: "o", spec: { x: 1 }, status: {}, origin: "managed" };
+    const me = person(({ operation }) => ({ body: operation?.startsWith("list") ? { items: [object] } : object }));
+    for (const [verb, format] of [
+      ["get", "yaml"],
+      ["get", "json"],
+      ["list", "yaml"],
+      ["list", "json"],
+    ] as const) {
+      const { out } = await me.types(word, verb, ...(verb === "get" ? ["a"] : []), "-o", format);
+      expect(readDocuments(out, "-", undefined, {})).toEqual([
+        { noun, id: "a", scope: { org: "o", project: undefined }, spec: { x: 1 } },
+      ]);
+    }
+  },
+);
 
 test("an object of Argo CD is refused with the way it can go", async () => {
   const text = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {}\n";

@@ -2,8 +2,19 @@ import { type Answer, person, type Seen } from "./testing.ts";
 
 const head = { uid: "u", generation: 1, version: "7", createdAt: "2026-01-01T00:00:00Z" };
 const apps: Record<string, object> = {
-  web: { ...head, id: "web", spec: { agent: "prod" }, status: { sync: { status: "Synced" }, health: { status: "Healthy" } } },
-  api: { ...head, id: "api", createdAt: "2026-02-01T00:00:00Z", spec: { agent: "prod" }, status: { health: { status: "Degraded" } } },
+  web: {
+    ...head,
+    id: "web",
+    spec: { agent: "prod" },
+    status: { sync: { status: "Synced" }, health: { status: "Healthy" } },
+  },
+  api: {
+    ...head,
+    id: "api",
+    createdAt: "2026-02-01T00:00:00Z",
+    spec: { agent: "prod" },
+    status: { health: { status: "Degraded" } },
+  },
   "db-10": { ...head, id: "db-10", spec: { agent: "prod", syncPolicy: { automated: { prune: true } } }, status: {} },
   "db-9": { ...head, id: "db-9", spec: { agent: "prod", syncPolicy: { automated: { enabled: false } } }, status: {} },
 };
@@ -27,7 +38,11 @@ test.each([
     Object.keys(apps),
     "labels.team=shop,labels.env!=dev,labels.tier in (a,b),labels.old missing,labels.new exists",
   ],
-  [["app", "sync", "--filter", "health!=Healthy", "-l", "a=b", "--no-wait"], Object.keys(apps), "labels.a=b,health!=Healthy"],
+  [
+    ["app", "sync", "--filter", "health!=Healthy", "-l", "a=b", "--no-wait"],
+    Object.keys(apps),
+    "labels.a=b,health!=Healthy",
+  ],
 ])("%j goes to %j", async (words, ids, filter) => {
   const { exit, requests, err } = await types(...words);
   expect([exit, err]).toEqual([0, expect.stringContaining("✓ app web")]);
@@ -89,7 +104,11 @@ test.each([
 test("suspend and resume change whether an application syncs by itself, and nothing else", async () => {
   const patches = async (...words: string[]) => {
     const { exit, err, requests } = await types("app", ...words);
-    return [exit, err.trim(), requests.filter(({ operation }) => operation === "patchApplication").map(({ body }) => body)];
+    return [
+      exit,
+      err.trim(),
+      requests.filter(({ operation }) => operation === "patchApplication").map(({ body }) => body),
+    ];
   };
   const body = (enabled: boolean) => ({ spec: { syncPolicy: { automated: { enabled } } } });
   expect(await patches("suspend", "db-10")).toEqual([0, "✓ app db-10 no longer syncs by itself", [body(false)]]);
@@ -136,7 +155,9 @@ test.each([
   [["--org", "o", "app", "history", "a"], ["api"]],
   [["app", "diff", "web", ""], []],
 ])("completion of %j asks the service", async (words, want) => {
-  const me = person((seen) => (seen.operation === "listAgents" ? { body: { items: [{ id: "prod" }] } } : service(seen)));
+  const me = person((seen) =>
+    seen.operation === "listAgents" ? { body: { items: [{ id: "prod" }] } } : service(seen),
+  );
   const { exit, out } = await me.types("__complete", "--", ...words);
   expect([exit, out.split("\n").filter(Boolean).sort()]).toEqual([0, want]);
   if (words[0] === "--org") expect(me.requests[0]!.url.searchParams.get("org")).toBe("o");
@@ -154,7 +175,8 @@ test.each([
   [["app", "resource", "web", "Widget/x"], { group: "acme.io", kind: "Widget", name: "x" }],
 ])("%j names its object without the group", async (words, want) => {
   const me = person(({ operation }) => {
-    if (operation === "getApplicationTree") return { body: { nodes: [{ group: "acme.io", kind: "Widget", version: "v1", name: "x" }] } };
+    if (operation === "getApplicationTree")
+      return { body: { nodes: [{ group: "acme.io", kind: "Widget", version: "v1", name: "x" }] } };
     if (operation === "getApplicationLogs") return { type: "text/event-stream", body: "event: end\ndata: {}\n\n" };
     return { body: { items: [], live: {}, actions: [] } };
   });
@@ -162,7 +184,9 @@ test.each([
   const { searchParams } = me.requests.at(-1)!.url;
   expect(
     Object.fromEntries(
-      ["group", "kind", "namespace", "name"].flatMap((key) => (searchParams.has(key) ? [[key, searchParams.get(key)]] : [])),
+      ["group", "kind", "namespace", "name"].flatMap((key) =>
+        searchParams.has(key) ? [[key, searchParams.get(key)]] : [],
+      ),
     ),
   ).toEqual(want);
 });

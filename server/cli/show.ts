@@ -24,7 +24,8 @@ export function show(
 ): void {
   const data = more.one ? objects[0] : { items: objects };
   if (s.format === "json" || s.format === "yaml") showAs(s, data, () => "");
-  else if (s.format === "name") for (const object of objects) s.io.out.write(`${printable((more.name ?? ((o) => o.id))(object))}\n`);
+  else if (s.format === "name")
+    for (const object of objects) s.io.out.write(`${printable((more.name ?? ((o) => o.id))(object))}\n`);
   else if (objects.length === 0) say(s, s.e.dim(more.empty ?? "none"));
   else s.io.out.write(`${rowsOf(s, objects, columns, true)}\n`);
 }
@@ -56,7 +57,17 @@ export function say(s: Session, text: string): void {
   s.io.err.write(`${text}\n`);
 }
 
-const GOOD = new Set(["Synced", "Healthy", "Successful", "Delivered", "Succeeded", "accepted", "approved", "True", "yes"]);
+const GOOD = new Set([
+  "Synced",
+  "Healthy",
+  "Successful",
+  "Delivered",
+  "Succeeded",
+  "accepted",
+  "approved",
+  "True",
+  "yes",
+]);
 const BAD = new Set(["Degraded", "Missing", "Failed", "Error", "Refused", "denied", "rejected", "TimedOut", "no"]);
 
 /** A state word in the colour of what it means. */
@@ -76,8 +87,17 @@ export function field(object: Json, path: string): string {
 }
 
 /** A column that shows one field as it is. */
-export const plainColumn = (head: string, path: string, wide = false): Column => ({ head, wide, path, text: (o) => field(o, path) });
+export const plainColumn = (head: string, path: string, wide = false): Column => ({
+  head,
+  wide,
+  path,
+  text: (o) => field(o, path),
+});
 /** A column that shows one field as a state. */
-export const stateColumn = (head: string, path: string): Column => ({ head, path, text: (o, c) => state(field(o, path), c) });
+export const stateColumn = (head: string, path: string): Column => ({
+  head,
+  path,
+  text: (o, c) => state(field(o, path), c),
+});
 /** `1 object`, `2 objects`. */
 export const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;

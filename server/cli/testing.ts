@@ -39,7 +39,11 @@ export function person(answers: (seen: Seen) => Answer, more: Partial<Io> = {}) 
       let out = "";
       let err = "";
       const io: Io = {
-        env: { OUTPOST_ENDPOINT: "https://service.test", OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json" },
+        env: {
+          OUTPOST_ENDPOINT: "https://service.test",
+          OUTPOST_API_KEY: "opk_test",
+          OUTPOST_CONFIG: "/nonexistent/config.json",
+        },
         out: {
           write(t) {
             out += Buffer.from(t as string).toString();

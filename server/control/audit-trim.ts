@@ -30,7 +30,11 @@ export async function trimAudit(db: Database, { retentionSeconds, exportDir }: A
   return trimmed;
 }
 
-async function trimAccount(db: Database, account: string, { retentionSeconds, exportDir }: AuditKeeping): Promise<number> {
+async function trimAccount(
+  db: Database,
+  account: string,
+  { retentionSeconds, exportDir }: AuditKeeping,
+): Promise<number> {
   let trimmed = 0;
   for (let step = 0; step < STEPS; step++) {
     const rows = await db.transaction(async (tx) => {

@@ -35,10 +35,17 @@ export function makeLogger(level: string, destination: { write(line: string): vo
 function errorOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as NodeJS.ErrnoException;
-  return { type: error.name, message: redact(error.message), ...(code ? { code } : {}), stack: redact(error.stack ?? "") };
+  return {
+    type: error.name,
+    message: redact(error.message),
+    ...(code ? { code } : {}),
+    stack: redact(error.stack ?? ""),
+  };
 }
 
 /** Our own credentials and the password of a database address, wherever they stand in a text. */
 export function redact(text: string): string {
-  return text.replace(/\b(opk|ows|ot1|ott)_[A-Za-z0-9_-]{8,}/g, "$1_[secret]").replace(/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, "$1[secret]@");
+  return text
+    .replace(/\b(opk|ows|ot1|ott)_[A-Za-z0-9_-]{8,}/g, "$1_[secret]")
+    .replace(/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, "$1[secret]@");
 }

@@ -54,7 +54,8 @@ export async function runServer(env: NodeJS.ProcessEnv, signal: AbortSignal): Pr
 /** Opens the store, makes the first account, listens. */
 export async function startServer(settings: Settings, db?: Database): Promise<Running> {
   const log = makeLogger(settings.logLevel);
-  const store = db ?? (await open(settings, (error) => log.warn({ err: error }, "the connection to PostgreSQL was lost")));
+  const store =
+    db ?? (await open(settings, (error) => log.warn({ err: error }, "the connection to PostgreSQL was lost")));
   try {
     // A store that the caller has opened may be shared: only what is this installation's own gets a key beside its data.
     const ownFile = db === undefined && store.kind === "embedded" ? join(settings.data, "master-key") : undefined;
@@ -70,7 +71,9 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       publicUrl: settings.publicUrl,
       stopping: stopping.signal,
       version: VERSION,
-      dispatchers: new Dispatchers(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
+      dispatchers: new Dispatchers(store, (err) =>
+        log.warn({ err }, "tasks could not be given out; the next look repeats it"),
+      ),
       contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
       bounds: new Bounds(settings.limits),
       questions: new Questions(),
@@ -92,7 +95,11 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       () => services.webhooks.close(),
     ];
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
-    if (master.made) log.info({ path: master.made }, "made the master key that wraps the service's own key; back it up beside the data");
+    if (master.made)
+      log.info(
+        { path: master.made },
+        "made the master key that wraps the service's own key; back it up beside the data",
+      );
     if (!master.keys.some && store.kind === "postgres")
       log.warn(
         {},
@@ -128,7 +135,9 @@ async function open(settings: Settings, onError: (error: Error) => void): Promis
 
 /** The template beside the bundle, or beside the folder of its chunks; without one a first start takes some seconds longer. */
 function shippedTemplate(): string | undefined {
-  return ["./store-template.tgz", "../store-template.tgz"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
+  return ["./store-template.tgz", "../store-template.tgz"]
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find(existsSync);
 }
 
 function listen(server: Server, { host, port }: Settings): Promise<string> {

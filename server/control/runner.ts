@@ -37,7 +37,7 @@ function follow(s: Services, account: string): () => Promise<void> {
 
 /** One look for runs that can go on. */
 export async function moveRuns(s: Services, account: string): Promise<void> {
-  await sweepRuns(s.db, account, (run, err) => s.log.warn({ err, run }, "a run could not be moved on; the next look repeats it")).catch(
-    (err: unknown) => s.log.warn({ err }, "the look for runs failed; the next one repeats it"),
-  );
+  await sweepRuns(s.db, account, (run, err) =>
+    s.log.warn({ err, run }, "a run could not be moved on; the next look repeats it"),
+  ).catch((err: unknown) => s.log.warn({ err }, "the look for runs failed; the next one repeats it"));
 }

@@ -31,8 +31,19 @@ test("no credential reaches the log, whatever carries it", () => {
   const lines: string[] = [];
   const log = makeLogger("debug", { write: (line) => void lines.push(line) });
   const secret = `opk_default_${"s".repeat(43)}`;
-  log.info({ headers: { authorization: secret }, body: { spec: { credentials: { password: secret } } }, token: secret, key: secret }, "x");
-  log.error({ err: Object.assign(new Error(`refused ${secret} at postgres://u:hunter2@h/db`), { parameters: [secret] }) }, "y");
+  log.info(
+    {
+      headers: { authorization: secret },
+      body: { spec: { credentials: { password: secret } } },
+      token: secret,
+      key: secret,
+    },
+    "x",
+  );
+  log.error(
+    { err: Object.assign(new Error(`refused ${secret} at postgres://u:hunter2@h/db`), { parameters: [secret] }) },
+    "y",
+  );
   expect(lines).toHaveLength(2);
   expect(lines.join("")).not.toMatch(/s{10}|hunter2/);
   expect(redact("ot1_default-1_abcdefgh_ijk")).toBe("ot1_[secret]");

@@ -89,7 +89,9 @@ function readProxies(text = ""): string[] {
   try {
     new TrustedProxies(ranges);
   } catch (error) {
-    throw new SettingsError(`OUTPOST_TRUSTED_PROXIES must be addresses or CIDR ranges, separated by commas: ${(error as Error).message}`);
+    throw new SettingsError(
+      `OUTPOST_TRUSTED_PROXIES must be addresses or CIDR ranges, separated by commas: ${(error as Error).message}`,
+    );
   }
   return ranges;
 }

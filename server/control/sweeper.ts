@@ -47,12 +47,14 @@ export async function sweep(s: Services, tick: number): Promise<void> {
   await s.signer.refresh();
   for (const { account } of await s.db.query<{ account: string }>("select account from accounts")) {
     for (const ended of await sweepTasks(s.db, account)) countEnd(s, account, ended);
-    if (tick % QUEUE_EVERY_TICKS === 0) for (const ended of await sweepQueue(s.db, account)) countEnd(s, account, ended);
+    if (tick % QUEUE_EVERY_TICKS === 0)
+      for (const ended of await sweepQueue(s.db, account)) countEnd(s, account, ended);
     await moveRuns(s, account);
     await markAway(s.db, account);
     await rescope(s, account);
     // The last task of an organisation has ended, or an agent never came back to give up what had moved.
-    if (tick % TRIM_EVERY_TICKS === 0) await writing(s.db, account, async (w) => removeReleased(w, await allReleased(w, account)));
+    if (tick % TRIM_EVERY_TICKS === 0)
+      await writing(s.db, account, async (w) => removeReleased(w, await allReleased(w, account)));
   }
   if (tick % TRIM_EVERY_TICKS === 0) await trimAll(s);
   if (tick % UPKEEP_EVERY_TICKS === 0) await s.db.upkeep?.();
@@ -67,7 +69,9 @@ export async function trimAll({ db, limits, log }: Services): Promise<void> {
   await db.query(
     "delete from workers w where kind = 'delegate' and not connected and coalesce(last_seen_at, enrolled_at) < outpost_now() - interval '1 hour'",
   );
-  await db.query("delete from runs where ended_at < outpost_now() - make_interval(secs => $1)", [limits.retentionSeconds]);
+  await db.query("delete from runs where ended_at < outpost_now() - make_interval(secs => $1)", [
+    limits.retentionSeconds,
+  ]);
   // Questions to agents are nobody's history.
   await db.query("delete from tasks where agent_uid is not null and ended_at < outpost_now() - interval '10 minutes'");
   await db.query(
@@ -81,6 +85,9 @@ export async function trimAll({ db, limits, log }: Services): Promise<void> {
   await trimArtifacts(db);
   // A folder that cannot be written keeps its lines in the database, and nothing else waits for that.
   await trimAudit(db, { retentionSeconds: limits.auditSeconds, exportDir: limits.auditDir }).catch((err: unknown) =>
-    log.error({ err, dir: limits.auditDir }, "the audit trail could not be trimmed; nothing of it is removed until this works"),
+    log.error(
+      { err, dir: limits.auditDir },
+      "the audit trail could not be trimmed; nothing of it is removed until this works",
+    ),
   );
 }

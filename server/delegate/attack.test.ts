@@ -46,11 +46,15 @@ beforeAll(async () => {
   delegate.stderr!.on("data", (bytes) => {
     said += bytes;
   });
-  await until("the delegate is connected", async () => (await service.ask("GET", "/v1/delegates/shared")).body.status.connected);
+  await until(
+    "the delegate is connected",
+    async () => (await service.ask("GET", "/v1/delegates/shared")).body.status.connected,
+  );
 }, 240_000);
 afterAll(async () => {
   delegate?.kill("SIGTERM");
-  if (delegate) await until("the delegate has ended", () => delegate!.exitCode !== null || delegate!.signalCode !== null);
+  if (delegate)
+    await until("the delegate has ended", () => delegate!.exitCode !== null || delegate!.signalCode !== null);
   await service?.stop();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -77,29 +81,44 @@ cat ${workDir}/identity.json 2>/dev/null && echo "READ DIRECTLY"
 ln ${workDir}/identity.json big/linked 2>/dev/null && echo "LINKED"
 exit 0`;
 
-(ROOT ? test : test.skip)("a daemon cannot make the delegate pack its own identity, and does not live to try", async () => {
-  const id = await createTask(service, { params: { script: SWAP, keep: [{ name: "f", path: "big" }] } });
-  const task = await waitTask(service, id, undefined, 120_000);
-  expect([said.match(/tasks run in a sandbox: (\S+?)"/)?.[1], task.state, task.message]).toEqual(["landlock", "Succeeded", undefined]);
-  expect((await logsOf(service, id)).lines.filter(({ text }) => /^[A-Z]/.test(text))).toEqual([]);
-  expect(daemons()).toEqual([]);
-  const kept = await fetch(`${service.url}/v1/tasks/${id}/artifacts/f`, { headers: { authorization: `Bearer ${service.admin}` } });
-  const archive = gunzipSync(Buffer.from(await kept.arrayBuffer())).toString("latin1");
-  expect([kept.status, archive.includes("mine"), archive.includes("signSeed")]).toEqual([200, true, false]);
-});
+(ROOT ? test : test.skip)(
+  "a daemon cannot make the delegate pack its own identity, and does not live to try",
+  async () => {
+    const id = await createTask(service, { params: { script: SWAP, keep: [{ name: "f", path: "big" }] } });
+    const task = await waitTask(service, id, undefined, 120_000);
+    expect([said.match(/tasks run in a sandbox: (\S+?)"/)?.[1], task.state, task.message]).toEqual([
+      "landlock",
+      "Succeeded",
+      undefined,
+    ]);
+    expect((await logsOf(service, id)).lines.filter(({ text }) => /^[A-Z]/.test(text))).toEqual([]);
+    expect(daemons()).toEqual([]);
+    const kept = await fetch(`${service.url}/v1/tasks/${id}/artifacts/f`, {
+      headers: { authorization: `Bearer ${service.admin}` },
+    });
+    const archive = gunzipSync(Buffer.from(await kept.arrayBuffer())).toString("latin1");
+    expect([kept.status, archive.includes("mine"), archive.includes("signSeed")]).toEqual([200, true, false]);
+  },
+);
 
-(ROOT ? test : test.skip)("a task of an organization gets no secret of the account's delegate, and one of the account does", async () => {
-  const params = { script: 'test "$DB" = "the-account' + "'" + 's-password"', env: { DB: "${secret:env/DB}" } };
-  const made = await service.ask("POST", "/v1/tasks?org=b", { body: { kind: "shell.run", params } });
-  expect(made.status).toBe(201);
-  const refused = await until("the task has ended", async () => {
-    const { body } = await service.ask("GET", `/v1/tasks/${made.body.id}?org=b`);
-    return body.state === "Failed" && body;
-  });
-  expect(refused).toMatchObject({ reason: "SecretScopeRefused", message: expect.stringContaining("sources.env.scopes: [b]") });
-  const own = await waitTask(service, await createTask(service, { params: { ...params, script: 'test -n "$DB"' } }));
-  expect(own.state).toBe("Succeeded");
-});
+(ROOT ? test : test.skip)(
+  "a task of an organization gets no secret of the account's delegate, and one of the account does",
+  async () => {
+    const params = { script: 'test "$DB" = "the-account' + "'" + 's-password"', env: { DB: "${secret:env/DB}" } };
+    const made = await service.ask("POST", "/v1/tasks?org=b", { body: { kind: "shell.run", params } });
+    expect(made.status).toBe(201);
+    const refused = await until("the task has ended", async () => {
+      const { body } = await service.ask("GET", `/v1/tasks/${made.body.id}?org=b`);
+      return body.state === "Failed" && body;
+    });
+    expect(refused).toMatchObject({
+      reason: "SecretScopeRefused",
+      message: expect.stringContaining("sources.env.scopes: [b]"),
+    });
+    const own = await waitTask(service, await createTask(service, { params: { ...params, script: 'test -n "$DB"' } }));
+    expect(own.state).toBe("Succeeded");
+  },
+);
 
 const daemons = () =>
   readdirSync("/proc").filter((pid) => {

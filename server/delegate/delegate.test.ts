@@ -7,7 +7,15 @@ import { within } from "../../test/within.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
 import { runDelegate } from "./main.ts";
 import { findMarked } from "./process/tree.ts";
-import { createTask, getTask, type LocalDelegate, logsOf, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
+import {
+  createTask,
+  getTask,
+  type LocalDelegate,
+  logsOf,
+  makeDelegate,
+  startDelegate,
+  waitTask,
+} from "./testing/delegate.ts";
 import { temporaryFolder, until } from "./testing/temporary.ts";
 
 /** The delegate against the real service; what needs several programs or kills is in test/faults. */
@@ -51,7 +59,10 @@ test("a script runs by selector; its lines come in order, its outputs and exit c
     { selectors: ["linux", "one"] },
     { NAME: "world" },
   );
-  expect(await waitTask(service, id)).toMatchObject({ state: "Succeeded", outputs: { exitCode: 0, greeting: "hello world" } });
+  expect(await waitTask(service, id)).toMatchObject({
+    state: "Succeeded",
+    outputs: { exitCode: 0, greeting: "hello world" },
+  });
   const { lines, complete } = await logsOf(service, id);
   expect(complete).toBe(true);
   expect(lines.map((line) => line.text)).toEqual(Array.from({ length: 2_500 }, (_, i) => `line ${i + 1}`));
@@ -156,7 +167,9 @@ test("a task that fills the disk is ended; one that talks too much goes on unhea
 });
 
 test("processes that together take too much memory are ended, though each of them is within the bound", async () => {
-  const id = await shell("for i in 1 2 3; do (head -c 150000000 /dev/zero; sleep 60) | tail -c 150000000 > /dev/null & done; wait");
+  const id = await shell(
+    "for i in 1 2 3; do (head -c 150000000 /dev/zero; sleep 60) | tail -c 150000000 > /dev/null & done; wait",
+  );
   expect(await waitTask(service, id)).toMatchObject({
     state: "Failed",
     reason: "MemoryExceeded",
@@ -202,7 +215,8 @@ test("a revoked token is said in plain words, and not tried in a loop", async ()
   expect((await service.ask("DELETE", `/v1/delegates/four/tokens/${tokenId}`)).status).toBe(204);
   const said: string[] = [];
   const denied = async () =>
-    (await service.db.query("select 1 from audit where outcome = 'denied' and actor = $1", [`token:${tokenId}`])).length;
+    (await service.db.query("select 1 from audit where outcome = 'denied' and actor = $1", [`token:${tokenId}`]))
+      .length;
   const stop = new AbortController();
   const write = process.stderr.write.bind(process.stderr);
   process.stderr.write = ((text: string) => said.push(String(text)) > 0) as never;
@@ -232,7 +246,10 @@ test("parameters and output files that try something are named or passed over", 
   const pipe = await shell('rm "$OUTPOST_OUTPUT"; mkfifo "$OUTPOST_OUTPUT"');
   expect((await waitTask(service, link)).outputs).toEqual({ exitCode: 0 });
   expect((await waitTask(service, pipe)).outputs).toEqual({ exitCode: 0 });
-  expect(await waitTask(service, await shell("true", {}, { "A=B": "c" }))).toMatchObject({ state: "Failed", reason: "ParamsInvalid" });
+  expect(await waitTask(service, await shell("true", {}, { "A=B": "c" }))).toMatchObject({
+    state: "Failed",
+    reason: "ParamsInvalid",
+  });
 });
 
 test("one long task does not hold up the others", async () => {
@@ -271,12 +288,19 @@ test("a delegate that leaves lets its tasks end, takes no others, and comes back
   const id = await shell(`while ! [ -e ${file} ]; do sleep 0.05; done; echo ended`, { selectors: ["two"] });
   await waitTask(service, id, "Running");
   const left = first.stop();
-  await until("it drains", async () => (await service.db.query("select 1 from workers where id = 'two' and draining")).length === 1);
+  await until(
+    "it drains",
+    async () => (await service.db.query("select 1 from workers where id = 'two' and draining")).length === 1,
+  );
   const late = await shell("true", { selectors: ["two"] });
   const why = (await getTask(service, late)).explanation?.find(({ worker }) => worker.startsWith("two/"));
   expect(why?.reason).toMatch(/^Draining/);
   writeFileSync(file, "");
-  expect([await left, (await getTask(service, id)).state, (await getTask(service, late)).state]).toEqual([0, "Succeeded", "Queued"]);
+  expect([await left, (await getTask(service, id)).state, (await getTask(service, late)).state]).toEqual([
+    0,
+    "Succeeded",
+    "Queued",
+  ]);
   const second = await startDelegate(service, { id: "two", token: "", workDir });
   delegates.push(second);
   expect(await waitTask(service, late)).toMatchObject({ state: "Succeeded" });

@@ -45,12 +45,18 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   try {
     mkdirSync(settings.workDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    return refuse(`the work folder ${settings.workDir} cannot be made: ${(error as Error).message}; set OUTPOST_WORK_DIR`);
+    return refuse(
+      `the work folder ${settings.workDir} cannot be made: ${(error as Error).message}; set OUTPOST_WORK_DIR`,
+    );
   }
   const lock = await lockFolder(settings.workDir);
   if (lock.kind !== "done") return refuse(lock.message);
-  const log = pino({ level: settings.logLevel, base: { program: "delegate" }, timestamp: pino.stdTimeFunctions.isoTime }, process.stderr);
-  if (!forbidCoreDumps()) log.warn({}, "core dumps of the delegate could not be forbidden: it needs the program prlimit (util-linux)");
+  const log = pino(
+    { level: settings.logLevel, base: { program: "delegate" }, timestamp: pino.stdTimeFunctions.isoTime },
+    process.stderr,
+  );
+  if (!forbidCoreDumps())
+    log.warn({}, "core dumps of the delegate could not be forbidden: it needs the program prlimit (util-linux)");
   const takeBack = lastResort(log);
   try {
     return await work(settings, { env, secrets, scopes, closed, log }, signal);
@@ -79,7 +85,9 @@ async function work(settings: Settings, given: Given, signal: AbortSignal): Prom
     probes = await startProbes({ listen: settings.listen, ready, metrics: metrics.text });
   } catch (error) {
     resources.stop();
-    return refuse(`cannot listen on ${settings.listen}: ${(error as Error).message}; set OUTPOST_LISTEN to another port`);
+    return refuse(
+      `cannot listen on ${settings.listen}: ${(error as Error).message}; set OUTPOST_LISTEN to another port`,
+    );
   }
   const stop = new AbortController();
   let compared = false;
@@ -106,7 +114,10 @@ async function work(settings: Settings, given: Given, signal: AbortSignal): Prom
   });
   const plain = plainHttpWarning(settings.endpoint, env);
   if (plain) log.warn({ endpoint: settings.endpoint }, plain);
-  log.info({ endpoint: settings.endpoint, instance: settings.instance, capabilities: able, port: probes.port }, "the delegate has started");
+  log.info(
+    { endpoint: settings.endpoint, instance: settings.instance, capabilities: able, port: probes.port },
+    "the delegate has started",
+  );
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await drain(tasks, link, settings.graceMs, log);
   stop.abort();
@@ -123,7 +134,13 @@ function run(settings: Settings, given: Given, { resources, ...prepared }: Prepa
   const tasks = new Tasks({
     // A task arrives over the link, so there is one.
     run: (task, stop) =>
-      runTask(task, stop, { ...given, ...prepared, session: link!.session, bounds: settings.bounds, moreEnv: settings.taskEnv }),
+      runTask(task, stop, {
+        ...given,
+        ...prepared,
+        session: link!.session,
+        bounds: settings.bounds,
+        moreEnv: settings.taskEnv,
+      }),
     leasesChanged: () => link?.leasesChanged(),
     capacity: settings.capacity,
     headroom: () => resources.now,
@@ -171,8 +188,14 @@ function compare({ identity: { enrolment } }: Open, { name, account }: Settings,
   if (name !== undefined && name !== enrolment.id)
     log.warn({ name, id: enrolment.id }, "DELEGATE_NAME is not the delegate whose token this is; the token decides");
   if (account !== undefined && account !== enrolment.account)
-    log.warn({ account, is: enrolment.account }, "ACCOUNT_ID is not the account whose token this is; the token decides");
+    log.warn(
+      { account, is: enrolment.account },
+      "ACCOUNT_ID is not the account whose token this is; the token decides",
+    );
 }
 
 // The contract's length; the whole reason stands in the log.
-const short = ({ kind, why }: { kind: string; why: string }) => ({ kind, why: why.length > 256 ? `${why.slice(0, 255)}…` : why });
+const short = ({ kind, why }: { kind: string; why: string }) => ({
+  kind,
+  why: why.length > 256 ? `${why.slice(0, 255)}…` : why,
+});

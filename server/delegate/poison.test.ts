@@ -51,7 +51,9 @@ test("a kind that throws ends its task with a reason", async () => {
 
 test("parameters that the kind cannot take end the task before anything is run", async () => {
   jest.spyOn(KINDS["git.clone"], "validate").mockReturnValue(false);
-  const id = await among(() => createTask(service, { kind: "git.clone", params: { url: "https://example.com/a.git" } }));
+  const id = await among(() =>
+    createTask(service, { kind: "git.clone", params: { url: "https://example.com/a.git" } }),
+  );
   expect(await waitTask(service, id)).toMatchObject({ state: "Failed", reason: "ParamsInvalid" });
 });
 
@@ -59,7 +61,9 @@ test("a kind that is not known ends the task with a reason", async () => {
   const known = KINDS["image.push"];
   delete (KINDS as Partial<typeof KINDS>)["image.push"];
   try {
-    const id = await among(() => createTask(service, { kind: "image.push", params: { from: "example.com/a:1", to: ["example.com/b:1"] } }));
+    const id = await among(() =>
+      createTask(service, { kind: "image.push", params: { from: "example.com/a:1", to: ["example.com/b:1"] } }),
+    );
     expect(await waitTask(service, id)).toMatchObject({ state: "Failed", reason: "KindUnknown" });
   } finally {
     KINDS["image.push"] = known;
@@ -67,7 +71,9 @@ test("a kind that is not known ends the task with a reason", async () => {
 });
 
 test("a result of 30 MB is reported without its outputs, with words that say so", async () => {
-  jest.spyOn(KINDS["http.request"], "run").mockResolvedValue({ outcome: "succeeded", outputs: { a: "x".repeat(30 * MIB) } } as never);
+  jest
+    .spyOn(KINDS["http.request"], "run")
+    .mockResolvedValue({ outcome: "succeeded", outputs: { a: "x".repeat(30 * MIB) } } as never);
   const id = await among(() => createTask(service, { kind: "http.request", params: { url: "https://example.com" } }));
   const task = await waitTask(service, id);
   expect(task).toMatchObject({ state: "Succeeded", message: expect.stringMatching(/refused its outputs/) });

@@ -29,23 +29,41 @@ export async function prepare(settings: Settings, { env, closed, log }: Given, s
   const { workDir, bounds, sandbox: mode } = settings;
   const bundle = new CaBundle(env.OUTPOST_CA_FILE || undefined, workDir);
   const caBundle = () => bundle.path();
-  const initialised = await initialise(settings, () => baseEnv({ env, more: settings.taskEnv, caBundle: caBundle() }), log, signal);
+  const initialised = await initialise(
+    settings,
+    () => baseEnv({ env, more: settings.taskEnv, caBundle: caBundle() }),
+    log,
+    signal,
+  );
   if (initialised.kind !== "done") return initialised;
   const { able, lacking } = await capabilities(env);
   for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
   // Node does not reap what tasks leave to the first process of a container.
   if (process.pid === 1)
-    log.warn({}, "this is process 1: run it below an init (docker run --init, shareProcessNamespace), or ended processes pile up");
+    log.warn(
+      {},
+      "this is process 1: run it below an init (docker run --init, shareProcessNamespace), or ended processes pile up",
+    );
   const workspaces = new Workspaces(workDir);
   const left = await workspaces.start();
   if (left) log.warn({ processes: left }, "ended what an earlier delegate in this folder had left running");
   const sandbox = await openSandbox({ mode, env, workDir, processes: bounds.processes, caBundle, closed, log });
   if (mode === "required" && sandbox.level === "none")
-    return stop("NoSandbox", `there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`);
+    return stop(
+      "NoSandbox",
+      `there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`,
+    );
   const groups = findGroups();
-  const bounded = groups ? "the kernel bounds each task's memory and processes" : "no control groups here: tasks are watched";
+  const bounded = groups
+    ? "the kernel bounds each task's memory and processes"
+    : "no control groups here: tasks are watched";
   log.info({ groups: groups?.kind ?? "none" }, bounded);
-  const resources = new Resources({ dir: workDir, ...settings.thresholds, looked: (diskFull) => workspaces.tidy(diskFull), log });
+  const resources = new Resources({
+    dir: workDir,
+    ...settings.thresholds,
+    looked: (diskFull) => workspaces.tidy(diskFull),
+    log,
+  });
   await resources.ready;
   return done({ able, lacking, caBundle, workspaces, sandbox, groups, resources });
 }

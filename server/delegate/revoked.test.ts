@@ -57,7 +57,9 @@ test("a second process with a copy of the identity is refused and told so, and t
   const copy = join(dir, "copy");
   cpSync(join(workDir, "identity.json"), join(copy, "identity.json"));
   said.length = 0;
-  delegates.push(await startDelegate(service, { id: "two", token: "", workDir: copy, env: { OUTPOST_LOG_LEVEL: "warn" } }));
+  delegates.push(
+    await startDelegate(service, { id: "two", token: "", workDir: copy, env: { OUTPOST_LOG_LEVEL: "warn" } }),
+  );
   const line = await until("the refusal", () => said.find((text) => text.includes("worker_in_use")));
   expect(line).toMatch(/works with this identity.*work folder of its own/);
   const task = await createTask(service, { params: { script: "true" }, selectors: ["two"] });

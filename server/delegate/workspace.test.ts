@@ -103,6 +103,8 @@ test("folders that a task of the same user has closed are open again for the nex
   chmodSync(root, 0o755);
   mkdirSync(join(dir, "outer/work"), { recursive: true });
   if (process.getuid?.() === 0) for (const each of ["outer", "outer/work"]) chownSync(join(dir, each), 12_345, 12_345);
-  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { encoding: "utf8" });
+  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    encoding: "utf8",
+  });
   expect([ran.stderr, ran.stdout]).toEqual(["", "600"]);
 });

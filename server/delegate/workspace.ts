@@ -56,7 +56,9 @@ export class Workspaces {
     this.#reopen();
     this.#clear();
     // An id is the service's; a folder's name is not left to it.
-    const id = /^[A-Za-z0-9-]{1,64}$/.test(lease.task) ? lease.task : createHash("sha256").update(lease.task).digest("hex").slice(0, 32);
+    const id = /^[A-Za-z0-9-]{1,64}$/.test(lease.task)
+      ? lease.task
+      : createHash("sha256").update(lease.task).digest("hex").slice(0, 32);
     const name = `${id}.${lease.fence}`;
     const dir = join(this.#tasks, name);
     this.#open.add(name);
@@ -133,7 +135,8 @@ function reopen(dir: string, bits: number): void {
     reopen(dirname(dir), 0o100);
   }
   const stat = looked ?? tryStat(dir);
-  if (stat && stat.uid === process.getuid?.() && (stat.mode & bits) !== bits) chmodSync(dir, (stat.mode & 0o7777) | bits);
+  if (stat && stat.uid === process.getuid?.() && (stat.mode & bits) !== bits)
+    chmodSync(dir, (stat.mode & 0o7777) | bits);
 }
 
 function tryStat(path: string): Stats | undefined {
@@ -145,7 +148,8 @@ function tryStat(path: string): Stats | undefined {
 }
 
 /** What still runs in a workspace ends now. */
-export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), { termMs: 0 });
+export const endWorkspace = (workspace: Workspace) =>
+  endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), { termMs: 0 });
 
 function kill(pid: number): void {
   try {

@@ -78,7 +78,13 @@ export class KubeClient {
     const lookup = guardedLookup(isMetadata, "it leads to a refused address");
     // Watches are silent for minutes, so only their pool goes without a body timeout.
     const open = (connections: number | null, bodyTimeout: number) => {
-      const options = { connections, pipelining: 1, keepAliveTimeout: 60_000, headersTimeout: DEADLINE_MS, bodyTimeout };
+      const options = {
+        connections,
+        pipelining: 1,
+        keepAliveTimeout: 60_000,
+        headersTimeout: DEADLINE_MS,
+        bodyTimeout,
+      };
       if (config.proxyUrl) {
         return new ProxyAgent({
           ...options,
@@ -118,7 +124,8 @@ export class KubeClient {
       });
       if (page.kind !== "done") return page;
       const { value } = page;
-      for (const item of value.items ?? []) items.push(metadataOnly ? typed(item, resource) : { ...item, ...typeOf(item, value) });
+      for (const item of value.items ?? [])
+        items.push(metadataOnly ? typed(item, resource) : { ...item, ...typeOf(item, value) });
       next = value.metadata.continue || undefined;
       if (!next) return done({ items, resourceVersion: value.metadata.resourceVersion });
     } while (next);
@@ -140,11 +147,20 @@ export class KubeClient {
   }
 
   /** Server-side apply. Conflicts are decided for us unless `force` is false: where Git is the truth, it is for the fields it names. */
-  apply(resource: Resource, object: KubeObject, options: { dryRun?: boolean; force?: boolean } = {}): Promise<Outcome<KubeObject>> {
+  apply(
+    resource: Resource,
+    object: KubeObject,
+    options: { dryRun?: boolean; force?: boolean } = {},
+  ): Promise<Outcome<KubeObject>> {
     return this.json("PATCH", resourcePath(resource, object.metadata.namespace, object.metadata.name), {
       body: object,
       contentType: "application/apply-patch+yaml",
-      query: { fieldManager: this.#applier, force: options.force ?? true, dryRun: options.dryRun ? "All" : undefined, ...QUIET },
+      query: {
+        fieldManager: this.#applier,
+        force: options.force ?? true,
+        dryRun: options.dryRun ? "All" : undefined,
+        ...QUIET,
+      },
     });
   }
 
@@ -162,7 +178,12 @@ export class KubeClient {
     });
   }
 
-  patchStatus(resource: Resource, namespace: string | undefined, name: string, status: unknown): Promise<Outcome<KubeObject>> {
+  patchStatus(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    status: unknown,
+  ): Promise<Outcome<KubeObject>> {
     return this.mergePatch(resource, namespace, name, { status }, { subresource: "status" });
   }
 
@@ -217,7 +238,9 @@ export class KubeClient {
   async #ask(method: Method, path: string, ask: Ask): Promise<Outcome<string>> {
     const limits = { deadlineMs: ask.deadlineMs ?? DEADLINE_MS, signal: ask.signal };
     try {
-      const { status, text } = await this.#signedIn((token) => exchange(this.#pool, this.#request(token, method, path, ask), limits));
+      const { status, text } = await this.#signedIn((token) =>
+        exchange(this.#pool, this.#request(token, method, path, ask), limits),
+      );
       return status >= 300 ? failureOf(status, text) : done(text);
     } catch (error) {
       return this.#broken(error, limits.deadlineMs);
@@ -233,11 +256,17 @@ export class KubeClient {
     return next === token ? answer : send(next);
   }
 
-  #request(token: Secret | undefined, method: Method, path: string, ask: Ask): Dispatcher.DispatchOptions & { origin: string } {
+  #request(
+    token: Secret | undefined,
+    method: Method,
+    path: string,
+    ask: Ask,
+  ): Dispatcher.DispatchOptions & { origin: string } {
     const headers: Record<string, string> = { accept: ask.accept ?? "application/json", "user-agent": "outpost" };
     const { basic } = this.config;
     if (token) headers.authorization = `Bearer ${token.reveal()}`;
-    else if (basic) headers.authorization = `Basic ${Buffer.from(`${basic.username}:${basic.password.reveal()}`).toString("base64")}`;
+    else if (basic)
+      headers.authorization = `Basic ${Buffer.from(`${basic.username}:${basic.password.reveal()}`).toString("base64")}`;
     if (this.config.impersonate) headers["impersonate-user"] = this.config.impersonate;
     if (ask.body !== undefined) headers["content-type"] = ask.contentType ?? "application/json";
     this.requests[method] = (this.requests[method] ?? 0) + 1;
@@ -254,7 +283,8 @@ export class KubeClient {
 
   #broken(error: unknown, deadlineMs = DEADLINE_MS): Failure {
     if (error instanceof SignInFailed) return error.failure;
-    if (error instanceof DeadlineOver) return again(KUBE.timeout, `${this.#origin} did not answer within ${deadlineMs / 1000} s`);
+    if (error instanceof DeadlineOver)
+      return again(KUBE.timeout, `${this.#origin} did not answer within ${deadlineMs / 1000} s`);
     const { message, code } = error as NodeJS.ErrnoException;
     return again(KUBE.unavailable, `${this.#origin} cannot be reached: ${message || code || "unknown error"}`);
   }

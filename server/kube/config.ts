@@ -84,7 +84,9 @@ export function parseKubeconfig(text: string, options: KubeconfigOptions = {}): 
   if (!cluster.server) throw new Error(`kubeconfig: cluster "${context.cluster}" has no server`);
   const file = (path: string) => {
     if (options.files === false)
-      throw new Error(`kubeconfig names the file ${path}; put its content in (\`kubectl config view --raw --flatten --minify\`)`);
+      throw new Error(
+        `kubeconfig names the file ${path}; put its content in (\`kubectl config view --raw --flatten --minify\`)`,
+      );
     return isAbsolute(path) ? path : join(options.folder ?? ".", path);
   };
   const data = (inline?: string, path?: string) => {
@@ -121,7 +123,8 @@ function tokenOf(user: Loose, file: (path: string) => string, exec: RunPlugin | 
     const token = new Secret(String(user.token));
     return async () => token;
   }
-  if (user.exec && !exec) throw new Error(`kubeconfig runs the credential plugin ${user.exec.command}, which is not allowed here`);
+  if (user.exec && !exec)
+    throw new Error(`kubeconfig runs the credential plugin ${user.exec.command}, which is not allowed here`);
   if (user.exec && exec) return execPlugin(user.exec, exec);
   return undefined;
 }
@@ -153,7 +156,9 @@ const runPlugin: RunPlugin = ({ command, args = [] }, env) =>
   new Promise((resolve, reject) => {
     const options = { env: { ...process.env, ...env }, timeout: EXEC_DEADLINE_MS, maxBuffer: 1_000_000 };
     execFile(command, args, options, (error, stdout) =>
-      error ? reject(new Error(`credential plugin ${command} failed (exit ${error.code ?? "unknown"})`)) : resolve(stdout),
+      error
+        ? reject(new Error(`credential plugin ${command} failed (exit ${error.code ?? "unknown"})`))
+        : resolve(stdout),
     );
   });
 
@@ -188,7 +193,9 @@ function credentialOf(printed: string, { command, apiVersion }: Plugin): Outcome
   if (typeof token !== "string" || !/^[\x21-\x7e]{1,65536}$/.test(token))
     return wrong(clientCertificateData ? "printed a certificate, where a token is expected" : "printed no token");
   const ends = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
-  return Number.isNaN(ends) ? wrong("printed an expirationTimestamp that is none") : done({ token: new Secret(token), ends });
+  return Number.isNaN(ends)
+    ? wrong("printed an expirationTimestamp that is none")
+    : done({ token: new Secret(token), ends });
 }
 
 /** A token of a while. */

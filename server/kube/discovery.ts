@@ -54,7 +54,11 @@ export class Discovery {
     const found = second.value.byKind.get(key);
     if (found) return done(found);
     if (second.value.stale.has(`${group}/${version}`)) {
-      return { kind: "again", reason: KUBE.unavailable, message: `the server of API group ${group}/${version} does not answer` };
+      return {
+        kind: "again",
+        reason: KUBE.unavailable,
+        message: `the server of API group ${group}/${version} does not answer`,
+      };
     }
     return stop(KUBE.kindNotFound, `the cluster has no kind ${kind} in ${group ? `${group}/` : ""}${version}`);
   }
@@ -93,7 +97,9 @@ export class Discovery {
   }
 
   async #load(): Promise<Outcome<Table>> {
-    const answers = await Promise.all(["/api", "/apis"].map((path) => this.#client.json<Aggregated>("GET", path, { accept: AGGREGATED })));
+    const answers = await Promise.all(
+      ["/api", "/apis"].map((path) => this.#client.json<Aggregated>("GET", path, { accept: AGGREGATED })),
+    );
     const table: Table = { byKind: new Map(), stale: new Set(), at: Date.now() };
     for (const answer of answers) {
       if (answer.kind !== "done") return answer as Failure;

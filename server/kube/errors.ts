@@ -24,7 +24,11 @@ export const KUBE = {
 
 /** Turns an API server's answer into a failure. Messages of the server are kept: they name the object and the field. */
 export function failureOf(status: number, body: string): Failure {
-  let answer: { message?: string; reason?: string; details?: { kind?: string; name?: string; causes?: { reason?: string }[] } } = {};
+  let answer: {
+    message?: string;
+    reason?: string;
+    details?: { kind?: string; name?: string; causes?: { reason?: string }[] };
+  } = {};
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
@@ -43,7 +47,8 @@ export function failureOf(status: number, body: string): Failure {
       if (answer.details.kind === "namespaces") return stop(KUBE.namespaceNotFound, message);
       return answer.details.name ? stop(KUBE.notFound, message) : stop(KUBE.kindNotFound, message);
     case 409:
-      if (answer.details?.causes?.some((cause) => cause.reason === "FieldManagerConflict")) return stop(KUBE.fieldConflict, message);
+      if (answer.details?.causes?.some((cause) => cause.reason === "FieldManagerConflict"))
+        return stop(KUBE.fieldConflict, message);
       return answer.reason === "AlreadyExists" ? stop(KUBE.alreadyExists, message) : again(KUBE.conflict, message);
     case 410:
       return again(KUBE.gone, message);
@@ -56,7 +61,8 @@ export function failureOf(status: number, body: string): Failure {
   if (status === 500 && /field not declared in schema|failed to create typed patch object/.test(message))
     return stop(KUBE.invalid, message);
   // etcd's own bound, and that of the API server's messages to it: sent again, it is as large.
-  if (status === 500 && /request is too large|message larger than max/.test(message)) return stop(KUBE.tooLarge, message);
+  if (status === 500 && /request is too large|message larger than max/.test(message))
+    return stop(KUBE.tooLarge, message);
   if (status >= 500) return again(KUBE.unavailable, message);
   return stop(KUBE.invalid, message);
 }

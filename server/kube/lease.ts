@@ -63,7 +63,10 @@ async function keep(
     const read = await client.get(RESOURCES.lease, namespace, name);
     if (read.kind === "done") {
       if (read.value.spec?.holderIdentity !== holder) break;
-      const kept = await client.update(RESOURCES.lease, { ...read.value, spec: { ...read.value.spec, renewTime: now } });
+      const kept = await client.update(RESOURCES.lease, {
+        ...read.value,
+        spec: { ...read.value.spec, renewTime: now },
+      });
       if (kept.kind === "done") renewed = performance.now();
     }
     if (performance.now() - renewed > GIVE_UP_MS) break;
@@ -88,6 +91,12 @@ function claim(object: KubeObject, holder: string): KubeObject {
   const transitions = Number(object.spec?.leaseTransitions ?? 0) + 1;
   return {
     ...object,
-    spec: { holderIdentity: holder, leaseDurationSeconds: LEASE_SECONDS, acquireTime: now, renewTime: now, leaseTransitions: transitions },
+    spec: {
+      holderIdentity: holder,
+      leaseDurationSeconds: LEASE_SECONDS,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: transitions,
+    },
   };
 }

@@ -55,7 +55,8 @@ export function keyOf(object: KubeObject): string {
   return objectKey(gvkOf(object).group, object.kind, object.metadata.namespace ?? "", object.metadata.name);
 }
 
-export const objectKey = (group: string, kind: string, namespace: string, name: string): string => `${group}/${kind}/${namespace}/${name}`;
+export const objectKey = (group: string, kind: string, namespace: string, name: string): string =>
+  `${group}/${kind}/${namespace}/${name}`;
 
 /** How an object is named in messages: `apps/Deployment guestbook/ui`. */
 export function describe(object: KubeObject): string {

@@ -17,8 +17,20 @@ export function resourcePath(resource: Resource, namespace?: string, name?: stri
 
 /** Kinds this program always needs, without asking discovery first. */
 export const RESOURCES = {
-  application: { group: "argoproj.io", version: "v1alpha1", kind: "Application", plural: "applications", namespaced: true },
-  appProject: { group: "argoproj.io", version: "v1alpha1", kind: "AppProject", plural: "appprojects", namespaced: true },
+  application: {
+    group: "argoproj.io",
+    version: "v1alpha1",
+    kind: "Application",
+    plural: "applications",
+    namespaced: true,
+  },
+  appProject: {
+    group: "argoproj.io",
+    version: "v1alpha1",
+    kind: "AppProject",
+    plural: "appprojects",
+    namespaced: true,
+  },
   secret: { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true },
   configMap: { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true },
   namespace: { group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false },

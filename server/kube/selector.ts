@@ -12,7 +12,8 @@ export interface LabelSelector {
 export function labelTest(selector: LabelSelector | null | undefined): ((labels: Labels) => boolean) | string {
   const tests: ((labels: Labels) => boolean)[] = [];
   const has = (labels: Labels, key: string) => Object.hasOwn(labels, key);
-  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) tests.push((labels) => has(labels, key) && labels[key] === value);
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {}))
+    tests.push((labels) => has(labels, key) && labels[key] === value);
   for (const { key, operator, values: given } of selector?.matchExpressions ?? []) {
     const values = given ?? [];
     if ((operator === "In" || operator === "NotIn") && values.length === 0)

@@ -13,9 +13,21 @@ test.each([
   ],
   ["JSON", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, 1],
   ["a list without items", "apiVersion: v1\nkind: ConfigMapList\nitems:\n", 0],
-  ["a list of another name", "apiVersion: v1\nkind: Batch\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", 1],
-  ["an object with a field called items", "apiVersion: v1\nkind: Shelf\nmetadata: {name: a}\nitems:\nspec: {size: 1}\n", 1],
-  ["a text in quotes whose lines begin further left", `${cm}data:\n  text: "first\nsecond\n  third"\n  other: 'a\nb'\n---\n${cm}`, 2],
+  [
+    "a list of another name",
+    "apiVersion: v1\nkind: Batch\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
+    1,
+  ],
+  [
+    "an object with a field called items",
+    "apiVersion: v1\nkind: Shelf\nmetadata: {name: a}\nitems:\nspec: {size: 1}\n",
+    1,
+  ],
+  [
+    "a text in quotes whose lines begin further left",
+    `${cm}data:\n  text: "first\nsecond\n  third"\n  other: 'a\nb'\n---\n${cm}`,
+    2,
+  ],
   ["brackets that begin further left", `${cm}list: [ "a",\n"b" ]\nmap: {a: [1,\n2\n], b: 3\n}\n---\n${cm}`, 2],
   ["nothing", "", 0],
 ])("%s", (_, text, count) => {
@@ -23,7 +35,9 @@ test.each([
   expect(got.kind === "done" && got.value).toHaveLength(count);
 });
 test("values mean what Kubernetes reads in them", () => {
-  const got = parse(`${cm}v: {mode: 0644, newer: 0o644, on: yes, time: 12:30:45, date: 2026-01-01, number: "5", big: 1_000, nothing: ~}\n`);
+  const got = parse(
+    `${cm}v: {mode: 0644, newer: 0o644, on: yes, time: 12:30:45, date: 2026-01-01, number: "5", big: 1_000, nothing: ~}\n`,
+  );
   expect(got.kind === "done" && got.value[0]!.v).toEqual({
     mode: 420,
     newer: 420,
@@ -60,10 +74,14 @@ test.each([
   ["0x7fffffffffffffff", undefined],
   ["18446744073709551615", 2 ** 64],
 ])("a number keeps its digits, or is refused: %s", (digits, want) => {
-  const read = (text: string, file: string) => (file.endsWith("json") ? parseJson(text, file) : parseManifests(text, file));
+  const read = (text: string, file: string) =>
+    file.endsWith("json") ? parseJson(text, file) : parseManifests(text, file);
   const texts: [string, string][] = [["f.yaml", `${cm}size: ${digits}\ntext: "${digits}"\n`]];
   if (!digits.includes("x"))
-    texts.push(["f.json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"size":${digits},"text":"\\"${digits}"}`]);
+    texts.push([
+      "f.json",
+      `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"size":${digits},"text":"\\"${digits}"}`,
+    ]);
   for (const [file, text] of texts) {
     const got = read(text, file);
     if (want === undefined)
@@ -87,7 +105,11 @@ test.each([
     /alias/i,
   ],
   ["deep nesting", `${cm}a: ${"[".repeat(100_000)}`, /./],
-  ["maps as keys of maps as keys", `${cm}a:\n  ${"? ".repeat(500)}`, /^f\.yaml: line \d+: a map or a list is not a key/],
+  [
+    "maps as keys of maps as keys",
+    `${cm}a:\n  ${"? ".repeat(500)}`,
+    /^f\.yaml: line \d+: a map or a list is not a key/,
+  ],
   ["what a template would fill in", `${cm}a: {{ name }}\n`, /is a template left in it/],
   ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", /f\.yaml: an object has no kind/],
   ["no name", "apiVersion: v1\nkind: ConfigMap\n", /ConfigMap has no metadata.name/],

@@ -11,7 +11,9 @@ const MAX_DOCUMENTS = 20_000;
 const MAX_ALIASES = 200;
 
 // What the ecosystem's parser does not read as dates or ordered maps; numbers it reads by rules of its own.
-const UNUSED = new Set(["timestamp", "omap", "pairs", "set", "int", "float", "binary"].map((name) => `tag:yaml.org,2002:${name}`));
+const UNUSED = new Set(
+  ["timestamp", "omap", "pairs", "set", "int", "float", "binary"].map((name) => `tag:yaml.org,2002:${name}`),
+);
 
 // Beyond it the ecosystem has no whole numbers either.
 const INT64 = 2 ** 63;
@@ -35,7 +37,8 @@ function isKept(digits: string, value: number): boolean {
   return /^[-+]?[1-9]\d*$/.test(digits) && String(value) === digits.replace("+", "");
 }
 
-const unkept = (digits: string) => `${digits} has more digits than a number here keeps: write it as a text, if its kind takes one`;
+const unkept = (digits: string) =>
+  `${digits} has more digits than a number here keeps: write it as a text, if its kind takes one`;
 
 /** The same of a JSON text, whose strings may have what they like. */
 function lostDigits(text: string): string | undefined {
@@ -65,7 +68,10 @@ const NUMBERS: ScalarTag[] = [
     },
   },
 ];
-const BINARY: ScalarTag = { tag: "tag:yaml.org,2002:binary", resolve: (text) => Buffer.from(text, "base64").toString("utf8") };
+const BINARY: ScalarTag = {
+  tag: "tag:yaml.org,2002:binary",
+  resolve: (text) => Buffer.from(text, "base64").toString("utf8"),
+};
 
 /** Scalars as the ecosystem's parser reads them, with version 1.1 of YAML. */
 export const customTags = (tags: Tags): Tags => [
@@ -86,7 +92,11 @@ export function parseManifests(text: string, file: string, options: ManifestOpti
 }
 
 /** The objects up to the first document that is none. */
-export function parseSome(text: string, file: string, options: ManifestOptions = {}): { objects: KubeObject[]; failure?: Failure } {
+export function parseSome(
+  text: string,
+  file: string,
+  options: ManifestOptions = {},
+): { objects: KubeObject[]; failure?: Failure } {
   const objects: KubeObject[] = [];
   const invalid = (why: string) => ({ objects, failure: stop(MANIFEST_INVALID, `${file}: ${why}`) });
   for (const [index, document] of documents(text).entries()) {
@@ -153,7 +163,13 @@ function documents(text: string): (unknown | Error)[] {
     // The version makes `yes`, `on` and 0644 mean what Kubernetes reads in them.
     const parser = new Parser();
     (parser as unknown as { lexer: Lexer }).lexer = looseLexer();
-    const composer = new Composer({ version: "1.1", customTags, uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+    const composer = new Composer({
+      version: "1.1",
+      customTags,
+      uniqueKeys: false,
+      logLevel: "silent",
+      prettyErrors: false,
+    });
     parsed = [...composer.compose(parser.parse(text))] as Document[];
   } catch {
     // The parser recurses; only hundreds of nested levels bring it to its end.
@@ -164,7 +180,10 @@ function documents(text: string): (unknown | Error)[] {
     if (problem) return new Error(`line ${lineOf(text, problem.pos[0])}: ${problem.message}`);
     try {
       const key = collectionKey(document.contents);
-      if (key) return new Error(`line ${lineOf(text, key.range?.[0] ?? 0)}: a map or a list is not a key; is a template left in it?`);
+      if (key)
+        return new Error(
+          `line ${lineOf(text, key.range?.[0] ?? 0)}: a map or a list is not a key; is a template left in it?`,
+        );
       return document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (error) {
       return error as Error;

@@ -103,7 +103,11 @@ async function poll(state: State): Promise<void> {
       const usual = free === 0 ? FULL_WAIT_SECONDS : (state.waitSeconds ?? WAIT_SECONDS);
       const wait = first || draining ? 0 : usual;
       const headroom = session.older ? undefined : worker.headroom?.();
-      const told = { ...(known ? { known } : {}), ...(draining ? { draining } : {}), ...(headroom ? { headroom } : {}) };
+      const told = {
+        ...(known ? { known } : {}),
+        ...(draining ? { draining } : {}),
+        ...(headroom ? { headroom } : {}),
+      };
       answer = await exchange(state, open.value, { wait, free, ...told });
       if (answer.kind === "done" && first) {
         state.synced = open.value;
@@ -132,7 +136,8 @@ async function poll(state: State): Promise<void> {
     backoff.reset();
     // What the service repeats (an object or a cancellation that is in work here) must not make a busy loop of the poll.
     const early = answer.value.fresh === 0 && !answer.value.more && performance.now() - started < IDLE_MS;
-    if (early && state.synced === session.open && (answer.value.repeated > 0 || worker.draining?.())) await pause(IDLE_MS, signal);
+    if (early && state.synced === session.open && (answer.value.repeated > 0 || worker.draining?.()))
+      await pause(IDLE_MS, signal);
   }
 }
 
@@ -150,7 +155,8 @@ async function push(state: State, source: Source): Promise<void> {
       await pause(IDLE_MS, signal);
       continue;
     }
-    const answer = open.kind === "done" ? await exchange(state, open.value, { wait: 0, free: 0, ...batch!.body }) : open;
+    const answer =
+      open.kind === "done" ? await exchange(state, open.value, { wait: 0, free: 0, ...batch!.body }) : open;
     if (answer.kind === "done") {
       batch!.settled();
       backoff.reset();
@@ -170,7 +176,10 @@ async function push(state: State, source: Source): Promise<void> {
         limit = Math.ceil(batch.size / 2);
         continue;
       }
-      log.error({ reason: answer.reason, object: batch.first }, `the service refuses a report, which is left out: ${answer.message}`);
+      log.error(
+        { reason: answer.reason, object: batch.first },
+        `the service refuses a report, which is left out: ${answer.message}`,
+      );
       batch.settled();
       continue;
     }
@@ -184,7 +193,12 @@ const ofReports = (reports: Reports): Source => ({
   batch: (_, limit) => {
     const batch = reports.batch(limit);
     if (batch.length === 0) return undefined;
-    return { body: { reports: batch }, size: batch.length, first: nameOf(batch[0]), settled: () => reports.sent(batch) };
+    return {
+      body: { reports: batch },
+      size: batch.length,
+      first: nameOf(batch[0]),
+      settled: () => reports.sent(batch),
+    };
   },
 });
 
@@ -217,7 +231,10 @@ async function exchange(state: State, open: Open, body: Schemas["ExchangeRequest
   const refuse = (what: string, failure: { reason: string; message: string }) => {
     taken.repeated++;
     if (state.refused++ % 100 === 0)
-      log.error({ reason: failure.reason, refused: state.refused }, `${what} from the service was not taken: ${failure.message}`);
+      log.error(
+        { reason: failure.reason, refused: state.refused },
+        `${what} from the service was not taken: ${failure.message}`,
+      );
   };
   for (const signed of answer.value.objects ?? []) {
     const object = await read(signed, validateWorkerObject);

@@ -31,7 +31,12 @@ beforeEach(async () => {
     store: new MemoryIdentity(),
     instance: "i1",
     version: "0.1.0",
-    facts: () => ({ capabilities: ["shell.run"], lacking: [{ kind: "git.clone", why: "no git" }], tags: ["eu"], type: "DOCKER" }),
+    facts: () => ({
+      capabilities: ["shell.run"],
+      lacking: [{ kind: "git.clone", why: "no git" }],
+      tags: ["eu"],
+      type: "DOCKER",
+    }),
     leases,
     lost: (gone) => lost.push(...gone.map(({ task }) => task)),
     heartbeatThread: false,

@@ -47,7 +47,11 @@ function start(more: Partial<LinkOptions> = {}, env: NodeJS.ProcessEnv = { OUTPO
     lost: (gone) => lost.push(...gone.map((lease) => lease.task)),
     heartbeatThread: false,
     waitSeconds: 1,
-    log: { ...SILENT, warn: (_fields, message) => warned.push(message), error: (_fields, message) => warned.push(message) },
+    log: {
+      ...SILENT,
+      warn: (_fields, message) => warned.push(message),
+      error: (_fields, message) => warned.push(message),
+    },
     signal: stop.signal,
     worker: {
       known: async () => [],
@@ -152,7 +156,8 @@ test("a changed object is not taken, and the others with it are", async () => {
   fake.objects.push(object(1), object(2));
   fake.meddle = (operation, reply) => {
     const body = reply.body as { objects: { body: string }[] };
-    if (operation === "exchange" && body.objects.length) body.objects[0]!.body = body.objects[0]!.body.replace('"a"', '"b"');
+    if (operation === "exchange" && body.objects.length)
+      body.objects[0]!.body = body.objects[0]!.body.replace('"a"', '"b"');
     return reply;
   };
   await until(() => objects.length);
@@ -178,7 +183,10 @@ test("what is rightly signed and broken is left out and said, and the session go
     if (operation !== "exchange" || !once || !body.objects.length) return reply;
     once = false;
     const bad = [...broken.map((one) => fake.signed(one)), null, 7, "x", []];
-    return { ...reply, body: { ...body, objects: [...bad, ...body.objects], tasks: [null, ...body.tasks], cancel: [null, 7] } };
+    return {
+      ...reply,
+      body: { ...body, objects: [...bad, ...body.objects], tasks: [null, ...body.tasks], cancel: [null, 7] },
+    };
   };
   await until(() => objects.length);
   expect(objects.map(({ generation }) => generation)).toEqual([9]);
@@ -242,7 +250,10 @@ test("a worker that cannot renew its leases gives them up by itself, in time", a
 test("the heartbeat's own thread beats while the main loop is busy", async () => {
   const service = await startFakeServiceProcess();
   try {
-    const { link, leases } = start({ endpoint: service.endpoint, heartbeatThread: true }, { OUTPOST_TOKEN: service.token });
+    const { link, leases } = start(
+      { endpoint: service.endpoint, heartbeatThread: true },
+      { OUTPOST_TOKEN: service.token },
+    );
     await until(() => link.session.open && link.sinceBeat() !== undefined);
     leases.take({ task: "t1", fence: 1 });
     link.leasesChanged();
@@ -262,10 +273,17 @@ test("log lines arrive once and in order though requests and answers are lost", 
   let n = 0;
   // Every third answer is lost after the service has taken the lines.
   fake.meddle = (operation, reply) => (operation === "logs" && n++ % 3 === 0 ? "cut" : reply);
-  const shipper = new LogShipper({ session: link.session, lease: { task: "t1", fence: 1 }, signal: stop.signal, refused: () => undefined });
+  const shipper = new LogShipper({
+    session: link.session,
+    lease: { task: "t1", fence: 1 },
+    signal: stop.signal,
+    refused: () => undefined,
+  });
   for (let line = 1; line <= 5_000; line++) await shipper.write("stdout", `line ${line}`);
   await shipper.end();
-  expect(fake.logs.get("t1")!.map((line) => line.text)).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i + 1}`));
+  expect(fake.logs.get("t1")!.map((line) => line.text)).toEqual(
+    Array.from({ length: 5_000 }, (_, i) => `line ${i + 1}`),
+  );
   expect(shipper.last).toBe(5_000);
 });
 
@@ -273,8 +291,14 @@ test("a writer waits while the service takes no lines, so that memory stays boun
   const { link } = start();
   await until(() => link.session.open);
   let closed = true;
-  fake.meddle = (operation, reply) => (operation === "logs" && closed ? { status: 503, headers: { "retry-after": "0" } } : reply);
-  const shipper = new LogShipper({ session: link.session, lease: { task: "t1", fence: 1 }, signal: stop.signal, refused: () => undefined });
+  fake.meddle = (operation, reply) =>
+    operation === "logs" && closed ? { status: 503, headers: { "retry-after": "0" } } : reply;
+  const shipper = new LogShipper({
+    session: link.session,
+    lease: { task: "t1", fence: 1 },
+    signal: stop.signal,
+    refused: () => undefined,
+  });
   let written = 0;
   const writing = (async () => {
     for (; written < 300; written++) await shipper.write("stdout", "x".repeat(60_000));
@@ -293,12 +317,16 @@ test("a result is sent until it arrives; a late one is refused by its fence", as
   await until(() => link.session.open);
   let cut = 1;
   fake.meddle = (operation, reply) => (operation === "result" && cut-- > 0 ? "cut" : reply);
-  expect(await sendResult(link.session, { task: "t1", fence: 1 }, { outcome: "succeeded" }, stop.signal)).toMatchObject({ kind: "done" });
+  expect(await sendResult(link.session, { task: "t1", fence: 1 }, { outcome: "succeeded" }, stop.signal)).toMatchObject(
+    { kind: "done" },
+  );
   fake.lost.add("t2");
-  expect(await sendResult(link.session, { task: "t2", fence: 1 }, { outcome: "succeeded" }, stop.signal)).toMatchObject({
-    kind: "stop",
-    reason: "stale_fence",
-  });
+  expect(await sendResult(link.session, { task: "t2", fence: 1 }, { outcome: "succeeded" }, stop.signal)).toMatchObject(
+    {
+      kind: "stop",
+      reason: "stale_fence",
+    },
+  );
 });
 
 /** The fake service in a process of its own, so that this one may be busy. */
@@ -316,7 +344,9 @@ async function startFakeServiceProcess() {
     fake.beats.push = (beat) => (beat.length && appendFileSync(${JSON.stringify(file)}, "."), 1);
     process.stdin.on("data", () => {}).on("end", () => process.exit());
   `;
-  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines: string[] = [];
   child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.trim().split("\n")));
   await until(() => lines.length);

@@ -92,14 +92,22 @@ export function startLink(options: LinkOptions): Link {
       thread?.beat({ bearer, heartbeatMs, leaseMs });
       const { worker, id } = identity.enrolment;
       // People compare it with the key that the service offers for this worker.
-      log.info({ worker, id, epoch: open.epoch, sealKey: fingerprintOf(identity.keys.sealKey) }, `connected to ${endpoint}`);
+      log.info(
+        { worker, id, epoch: open.epoch, sealKey: fingerprintOf(identity.keys.sealKey) },
+        `connected to ${endpoint}`,
+      );
       if (Math.abs(transport.clockSkewSeconds) > 300)
-        log.warn({ seconds: transport.clockSkewSeconds }, "this machine's clock and the service's differ; certificates may seem invalid");
+        log.warn(
+          { seconds: transport.clockSkewSeconds },
+          "this machine's clock and the service's differ; certificates may seem invalid",
+        );
       options.opened?.(open);
     },
   });
   const reports = new Reports();
-  const beat = thread ? undefined : runHeartbeat({ transport, beat: () => session.open, leases: () => leases.list(), lost, told, signal });
+  const beat = thread
+    ? undefined
+    : runHeartbeat({ transport, beat: () => session.open, leases: () => leases.list(), lost, told, signal });
   const done = Promise.all([runExchange({ ...options, session, reports }), beat]).then(async () => {
     await thread?.stop();
     await transport.close();

@@ -7,13 +7,20 @@ test("keeps only the latest report of an object", () => {
   for (let i = 0; i < 100_000; i++) reports.put(id(i % 50), { status: { i } });
   expect(reports.size).toBe(50);
   expect(reports.coalesced).toBe(99_950);
-  expect(reports.batch().map((report) => report.status)).toEqual(Array.from({ length: 50 }, (_, n) => ({ i: 99_950 + n })));
+  expect(reports.batch().map((report) => report.status)).toEqual(
+    Array.from({ length: 50 }, (_, n) => ({ i: 99_950 + n })),
+  );
 });
 test("a status does not hide an acknowledgement, nor the other way round", () => {
   const reports = new Reports();
   reports.put(id(1), { generation: 3, outcome: "refused", reason: "AlreadyExists", message: "taken" });
   reports.put(id(1), { status: { sync: 1 } });
-  expect(reports.batch()[0]).toMatchObject({ generation: 3, outcome: "refused", reason: "AlreadyExists", status: { sync: 1 } });
+  expect(reports.batch()[0]).toMatchObject({
+    generation: 3,
+    outcome: "refused",
+    reason: "AlreadyExists",
+    status: { sync: 1 },
+  });
   reports.put(id(1), { generation: 4, outcome: "applied" });
   const [got] = reports.batch();
   expect(got).toMatchObject({ generation: 4, outcome: "applied", status: { sync: 1 } });
@@ -39,7 +46,11 @@ test("an object that is made again under the same name is another object", () =>
 });
 test("batches stay within a request and carry oversized ones without their resources", () => {
   const reports = new Reports();
-  const resources = Array.from({ length: 20_000 }, (_, n) => ({ version: "v1", kind: "ConfigMap", name: `configmap-${n}` }));
+  const resources = Array.from({ length: 20_000 }, (_, n) => ({
+    version: "v1",
+    kind: "ConfigMap",
+    name: `configmap-${n}`,
+  }));
   reports.put(id(1), { status: { resources, health: { status: "Healthy" } } });
   for (let n = 2; n < 40; n++) reports.put(id(n), { status: { resources: resources.slice(0, 1000) } });
   let sent = 0;

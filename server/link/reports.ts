@@ -86,11 +86,18 @@ export class Reports {
 }
 
 function slim(report: Report): Report {
-  if (report.message && report.message.length > 4096) report = { ...report, message: `${report.message.slice(0, 4090)} […]` };
+  if (report.message && report.message.length > 4096)
+    report = { ...report, message: `${report.message.slice(0, 4090)} […]` };
   const status = report.status as { resources?: unknown[]; conditions?: unknown[] } | undefined;
   if (!status?.resources || JSON.stringify(report).length <= REPORT_BYTES) return report;
   const now = new Date().toISOString();
   const message = `${status.resources.length} resources are too many for one report; look at them in the cluster`;
-  const condition = { type: "ResourcesNotReported", status: "True", reason: "ReportTooLarge", message, lastTransitionTime: now };
+  const condition = {
+    type: "ResourcesNotReported",
+    status: "True",
+    reason: "ReportTooLarge",
+    message,
+    lastTransitionTime: now,
+  };
   return { ...report, status: { ...status, resources: [], conditions: [...(status.conditions ?? []), condition] } };
 }

@@ -8,7 +8,12 @@ import { Backoff } from "./transport/retry.ts";
 export type TaskResult = Omit<Schemas["TaskResult"], "fence">;
 
 /** Reports a task's end until the service has it or refuses it; a repeat under the same fence changes nothing there. */
-export async function sendResult(session: Session, lease: Lease, result: TaskResult, signal: AbortSignal): Promise<Outcome<void>> {
+export async function sendResult(
+  session: Session,
+  lease: Lease,
+  result: TaskResult,
+  signal: AbortSignal,
+): Promise<Outcome<void>> {
   const backoff = new Backoff();
   const path = `/v1/worker/tasks/${encodeURIComponent(lease.task)}/result`;
   for (;;) {

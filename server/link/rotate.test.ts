@@ -16,7 +16,10 @@ test("a private authority that is replaced under a running worker is trusted fro
   };
   const [old, next] = [await made("old"), await made("next")];
   const pair = (from: typeof old) => ({ cert: readFileSync(from.certificate), key: readFileSync(from.key) });
-  const server = createServer(pair(old), (_, response) => void response.setHeader("content-type", "application/json").end("{}"));
+  const server = createServer(
+    pair(old),
+    (_, response) => void response.setHeader("content-type", "application/json").end("{}"),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const file = join(dir, "ca.crt");
   copyFileSync(old.ca, file);

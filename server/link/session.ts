@@ -91,7 +91,8 @@ export class Session {
       const open = await this.current();
       if (open.kind !== "done") return open;
       const answer = await this.transport.call<T>(method, path, { ...ask, bearer: open.value.bearer });
-      if (answer.kind === "done" || (answer.reason !== "session_expired" && answer.reason !== "unauthenticated")) return answer;
+      if (answer.kind === "done" || (answer.reason !== "session_expired" && answer.reason !== "unauthenticated"))
+        return answer;
       this.expire(open.value);
       if (attempt === 1) return answer;
     }

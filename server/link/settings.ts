@@ -5,7 +5,10 @@ import { done, type Outcome, stop } from "../base/outcome.ts";
 export function endpointOf(env: NodeJS.ProcessEnv): Outcome<string> {
   const text = env.OUTPOST_ENDPOINT || env.MANAGER_HOST_AND_PORT;
   if (!text)
-    return stop("EndpointMissing", "OUTPOST_ENDPOINT is not set: give the address of the service, such as https://outpost.example.com");
+    return stop(
+      "EndpointMissing",
+      "OUTPOST_ENDPOINT is not set: give the address of the service, such as https://outpost.example.com",
+    );
   const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
   if (!url || !/^https?:$/.test(url.protocol) || url.username)
     return stop(
@@ -34,6 +37,8 @@ export function tokenOf(env: NodeJS.ProcessEnv): () => string | undefined {
 export function networkEnv(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
   const names = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"];
   return Object.fromEntries(
-    ["OUTPOST_CA_FILE", ...names, ...names.map((name) => name.toLowerCase())].filter((name) => env[name]).map((name) => [name, env[name]]),
+    ["OUTPOST_CA_FILE", ...names, ...names.map((name) => name.toLowerCase())]
+      .filter((name) => env[name])
+      .map((name) => [name, env[name]]),
   );
 }

@@ -9,7 +9,16 @@ import { type FakeService, startFakeService } from "./testing/fake-service.ts";
 
 // What the version before took of a worker; it refused every other field.
 const BEFORE: Record<string, string[]> = {
-  "/v1/worker/session": ["worker", "nonce", "instance", "clusterUid", "clusterVersion", "version", "capabilities", "signature"],
+  "/v1/worker/session": [
+    "worker",
+    "nonce",
+    "instance",
+    "clusterUid",
+    "clusterVersion",
+    "version",
+    "capabilities",
+    "signature",
+  ],
   "/v1/worker/exchange": ["wait", "free", "known", "reports", "draining"],
 };
 // What it did not say yet.
@@ -24,12 +33,17 @@ async function between(to: string, how: { refuses: boolean; answer: (body: Json)
     for await (const chunk of asked) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString("utf8");
     const known = BEFORE[asked.url!];
-    const unknown = known && how.refuses ? Object.keys(JSON.parse(text) as Json).find((field) => !known.includes(field)) : undefined;
+    const unknown =
+      known && how.refuses ? Object.keys(JSON.parse(text) as Json).find((field) => !known.includes(field)) : undefined;
     if (unknown) {
       refused.push(unknown);
       answer.writeHead(400, { "content-type": "application/problem+json" });
       return void answer.end(
-        JSON.stringify({ status: 400, code: "invalid_request", detail: `/${unknown} must NOT have additional properties` }),
+        JSON.stringify({
+          status: 400,
+          code: "invalid_request",
+          detail: `/${unknown} must NOT have additional properties`,
+        }),
       );
     }
     const { host: _, "content-length": __, connection: ___, ...headers } = asked.headers;
@@ -42,7 +56,9 @@ async function between(to: string, how: { refuses: boolean; answer: (body: Json)
     if (!got) return void answer.destroy();
     const body = await got.text();
     answer.writeHead(got.status, { "content-type": got.headers.get("content-type") ?? "text/plain" });
-    answer.end(body.startsWith("{") && got.status === 200 ? JSON.stringify(how.answer(JSON.parse(body) as Json)) : body);
+    answer.end(
+      body.startsWith("{") && got.status === 200 ? JSON.stringify(how.answer(JSON.parse(body) as Json)) : body,
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, refused, server };
@@ -51,10 +67,17 @@ async function between(to: string, how: { refuses: boolean; answer: (body: Json)
 test.each([
   [
     "of the version before",
-    { refuses: true, answer: (body: Json) => Object.fromEntries(Object.entries(body).filter(([key]) => !NOT_SAID.includes(key))) },
+    {
+      refuses: true,
+      answer: (body: Json) => Object.fromEntries(Object.entries(body).filter(([key]) => !NOT_SAID.includes(key))),
+    },
     ["lacking"],
   ],
-  ["of the version after", { refuses: false, answer: (body: Json) => ({ ...body, later: { a: [1] }, another: true }) }, []],
+  [
+    "of the version after",
+    { refuses: false, answer: (body: Json) => ({ ...body, later: { a: [1] }, another: true }) },
+    [],
+  ],
 ])("a worker enrols, opens its session and takes tasks of a service %s", async (_, how, refused) => {
   const fake: FakeService = await startFakeService();
   const front = await between(fake.endpoint, how);
@@ -74,7 +97,12 @@ test.each([
     lost: () => undefined,
     heartbeatThread: false,
     waitSeconds: 1,
-    facts: () => ({ capabilities: ["shell.run"], lacking: [{ kind: "image.build", why: "no builder" }], tags: ["a"], type: "SHELL" }),
+    facts: () => ({
+      capabilities: ["shell.run"],
+      lacking: [{ kind: "image.build", why: "no builder" }],
+      tags: ["a"],
+      type: "SHELL",
+    }),
     log: { ...SILENT, warn: (_fields, message) => said.push(message), error: (_fields, message) => said.push(message) },
     signal: stop.signal,
     worker: {
@@ -93,7 +121,11 @@ test.each([
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect({ tasks: tasks.map(({ task }) => task), refused: front.refused, said }).toEqual({ tasks: ["t1"], refused, said: [] });
+    expect({ tasks: tasks.map(({ task }) => task), refused: front.refused, said }).toEqual({
+      tasks: ["t1"],
+      refused,
+      said: [],
+    });
   } finally {
     stop.abort();
     await link.done;

@@ -16,7 +16,16 @@ import { Secret } from "../../server/base/secret.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import type { AuditEvent } from "../cluster/apiserver.ts";
-import { CONFIG_MAP, configMap, DEPLOYMENT, settings, synced, value, type World, world } from "../journeys/engine-world.ts";
+import {
+  CONFIG_MAP,
+  configMap,
+  DEPLOYMENT,
+  settings,
+  synced,
+  value,
+  type World,
+  world,
+} from "../journeys/engine-world.ts";
 
 // What the API server itself has written down: in whose name everything of a tenant was asked for. And what a reader gets who asks for files.
 const RBAC = "rbac.authorization.k8s.io";
@@ -24,7 +33,13 @@ const TENANT = "system:serviceaccount:team:deployer";
 const PERSON = "a-person";
 const CANARY = "canary-of-this-machine";
 const WRITES = new Set(["create", "update", "patch", "delete", "deletecollection"]);
-const resource = (kind: string, plural: string, namespaced = true): Resource => ({ group: RBAC, version: "v1", kind, plural, namespaced });
+const resource = (kind: string, plural: string, namespaced = true): Resource => ({
+  group: RBAC,
+  version: "v1",
+  kind,
+  plural,
+  namespaced,
+});
 
 let w: World;
 let person: KubeClient;
@@ -49,10 +64,15 @@ beforeAll(async () => {
   await give(resource("Role", "roles"), resource("RoleBinding", "rolebindings"), { namespace: "team" }, [
     { apiGroups: ["", "apps"], resources: ["configmaps", "secrets", "deployments"], verbs: ["*"] },
   ]);
-  await give(resource("ClusterRole", "clusterroles", false), resource("ClusterRoleBinding", "clusterrolebindings", false), {}, [
-    { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create", "patch"] },
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["*"] },
-  ]);
+  await give(
+    resource("ClusterRole", "clusterroles", false),
+    resource("ClusterRoleBinding", "clusterrolebindings", false),
+    {},
+    [
+      { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create", "patch"] },
+      { apiGroups: [""], resources: ["configmaps"], verbs: ["*"] },
+    ],
+  );
   const spec = {
     sourceRepos: ["*"],
     destinations: [{ server: "*", namespace: "*" }],
@@ -60,8 +80,20 @@ beforeAll(async () => {
     destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "team:deployer" }],
   };
   const metadata = { name: "team", namespace: w.namespace };
-  value(await w.client.apply(RESOURCES.appProject, { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata, spec }));
-  const looked = { apiVersion: "v1", kind: "Secret", metadata: { name: "looked", namespace: "team" }, stringData: { a: "b" } };
+  value(
+    await w.client.apply(RESOURCES.appProject, {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "AppProject",
+      metadata,
+      spec,
+    }),
+  );
+  const looked = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "looked", namespace: "team" },
+    stringData: { a: "b" },
+  };
   value(await w.client.create(RESOURCES.secret, looked));
 }, 120_000);
 afterAll(async () => {
@@ -109,7 +141,11 @@ test("every write of a tenant's objects names his account, and none the agent's 
   await w.app("web", { repo: "web", ...into("team") }, { finalizers: finalizers.slice(0, 1) });
   await w.until("web", synced, "Synced");
   // A change, one thing less, another content of what is replaced.
-  await w.git.commit("tenant", { "a.yaml": configMap("a", { v: "2" }), "b.yaml": null, "r.yaml": replaced("two") }, "two");
+  await w.git.commit(
+    "tenant",
+    { "a.yaml": configMap("a", { v: "2" }), "b.yaml": null, "r.yaml": replaced("two") },
+    "two",
+  );
   await w.refresh("tenant");
   await w.settled(async () => (await w.object(CONFIG_MAP, "team", "b")) === undefined, "pruned");
   await w.until("tenant", synced, "Synced again");
@@ -126,12 +162,17 @@ test("every write of a tenant's objects names his account, and none the agent's 
   };
   const annotations = { "outpost.dev/resource-action": JSON.stringify(action) };
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "web", { metadata: { annotations } }));
-  const done = (app: Application) => /Succeeded|Failed/.test(app.metadata.annotations?.["outpost.dev/resource-action-result"] ?? "");
+  const done = (app: Application) =>
+    /Succeeded|Failed/.test(app.metadata.annotations?.["outpost.dev/resource-action-result"] ?? "");
   const acted = await w.until("web", done, "acted on");
   expect(acted.metadata.annotations?.["outpost.dev/resource-action-result"]).toContain("Succeeded");
   // A namespace with labels, and a chart that looks something up.
   await w.git.createRepository("made", { files: { "a.yaml": configMap("a", {}) } });
-  const syncPolicy = { automated: {}, syncOptions: ["CreateNamespace=true"], managedNamespaceMetadata: { labels: { of: "team" } } };
+  const syncPolicy = {
+    automated: {},
+    syncOptions: ["CreateNamespace=true"],
+    managedNamespaceMetadata: { labels: { of: "team" } },
+  };
   await w.app("made", { repo: "made", ...into("made"), syncPolicy });
   await w.until("made", synced, "Synced");
   await w.git.createRepository("looks", { files: looks("team") });
@@ -141,7 +182,10 @@ test("every write of a tenant's objects names his account, and none the agent's 
   // They go, with all that they have, and the hook after that.
   for (const name of ["tenant", "web"]) {
     value(await w.client.delete(RESOURCES.application, w.namespace, name, { propagation: "Background" }));
-    await w.settled(async () => (await w.client.get(RESOURCES.application, w.namespace, name)).kind !== "done", `${name} gone`);
+    await w.settled(
+      async () => (await w.client.get(RESOURCES.application, w.namespace, name)).kind !== "done",
+      `${name} gone`,
+    );
   }
   expect(await w.object(DEPLOYMENT, "team", "web")).toBeUndefined();
 
@@ -163,11 +207,14 @@ test("every write of a tenant's objects names his account, and none the agent's 
       .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
       .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`),
   );
-  for (const one of ["patch configmaps", "delete configmaps", "patch deployments", "delete deployments"]) expect([...what]).toContain(one);
+  for (const one of ["patch configmaps", "delete configmaps", "patch deployments", "delete deployments"])
+    expect([...what]).toContain(one);
   expect([...what].filter((one) => one.endsWith("namespaces")).length).toBeGreaterThan(0);
   expect(writes.some(({ objectRef }) => objectRef?.name === "after")).toBe(true);
   // Nor was the Secret that a chart looked up read by anybody else.
-  const reads = mine.filter(({ verb, objectRef }) => verb === "get" && objectRef?.resource === "secrets" && objectRef.name === "looked");
+  const reads = mine.filter(
+    ({ verb, objectRef }) => verb === "get" && objectRef?.resource === "secrets" && objectRef.name === "looked",
+  );
   expect(reads.map(({ impersonatedUser }) => impersonatedUser?.username)).toEqual(reads.map(() => TENANT));
   expect(reads.length).toBeGreaterThan(0);
 }, 240_000);
@@ -190,7 +237,11 @@ describe("a reader who asks for what is outside", () => {
     const annotations = { [MARK.uid]: "u1", [MARK.generation]: "1", [MARK.scope]: "default/-/-", [MARK.id]: "shown" };
     const more = { destination: { name: "in-cluster", namespace: "shown" }, syncPolicy: {} };
     await w.app("shown", { repo: "shown", ...more }, { labels, annotations });
-    await w.app("leads-out", { repo: "shown", path: "out", ...more }, { labels, annotations: { ...annotations, [MARK.id]: "leads-out" } });
+    await w.app(
+      "leads-out",
+      { repo: "shown", path: "out", ...more },
+      { labels, annotations: { ...annotations, [MARK.id]: "leads-out" } },
+    );
     value(
       await w.client.create(RESOURCES.secret, {
         apiVersion: "v1",
@@ -232,7 +283,15 @@ describe("a reader who asks for what is outside", () => {
   test("nor by the number of a source, nor by the name of an object", async () => {
     for (const source of ["../0", -1, 1e9, "__proto__", {}, [0]])
       expect((await ask(applicationRevision, { source })).kind).toMatch(/stop|done/);
-    for (const name of ["../../secrets/theirs", "../secrets/theirs", "..", "theirs?x=", "theirs", "%2e%2e/secrets/theirs", "a/../theirs"])
+    for (const name of [
+      "../../secrets/theirs",
+      "../secrets/theirs",
+      "..",
+      "theirs?x=",
+      "theirs",
+      "%2e%2e/secrets/theirs",
+      "a/../theirs",
+    ])
       for (const kind of ["Secret", "ConfigMap"]) {
         const got = await ask(applicationResource, { resource: { kind, namespace: "team", name } });
         expect([name, got.kind, told(got)]).toEqual([name, "stop", []]);
@@ -245,8 +304,20 @@ describe("a reader who asks for what is outside", () => {
 });
 
 test("a project that an application of another namespace is under is not deleted", async () => {
-  const object = (id: string) => ({ op: "put", collection: "appprojects", key: `-/-/${id}`, name: id, uid: `u-${id}`, generation: 1 });
-  const spec = { agent: "one", sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }], sourceNamespaces: ["tenant-*"] };
+  const object = (id: string) => ({
+    op: "put",
+    collection: "appprojects",
+    key: `-/-/${id}`,
+    name: id,
+    uid: `u-${id}`,
+    generation: 1,
+  });
+  const spec = {
+    agent: "one",
+    sourceRepos: ["*"],
+    destinations: [{ server: "*", namespace: "*" }],
+    sourceNamespaces: ["tenant-*"],
+  };
   value(await putAppProject(context(), { ...object("lent"), spec } as never));
   value(await putAppProject(context(), { ...object("empty"), spec } as never));
   await settings(w, "argocd-cmd-params-cm", { "application.namespaces": "tenant-a" });

@@ -188,21 +188,37 @@ test.each(FORMS)("%s is asked by nobody", async (host) => {
   });
 });
 
-test.each([`ssh://git@${METADATA}/a`, `git@${METADATA}:a`, "ssh://git@[::ffff:a9fe:a9fe]/a", "ssh://git@2852039166/a", "git@0xa9fea9fe:a"])(
-  "%s is refused before ssh is started",
-  async (url) => {
-    for (const host of ["2852039166", "0xa9fea9fe"]) names.set(host, [[METADATA]]);
-    expect(await refs(url)).toBe("stop RepositoryUrlRefused");
-  },
-);
+test.each([
+  `ssh://git@${METADATA}/a`,
+  `git@${METADATA}:a`,
+  "ssh://git@[::ffff:a9fe:a9fe]/a",
+  "ssh://git@2852039166/a",
+  "git@0xa9fea9fe:a",
+])("%s is refused before ssh is started", async (url) => {
+  for (const host of ["2852039166", "0xa9fea9fe"]) names.set(host, [[METADATA]]);
+  expect(await refs(url)).toBe("stop RepositoryUrlRefused");
+});
 
 test.each(["fe80::1%eth0", "[fe80::1%25lo]", "::ffff:0:169.254.169.254", "::ffff:0:a9fe:a9fe"])(
   "%s is metadata, with its zone",
   (address) => expect(isMetadata(address)).toBe(true),
 );
-test.each(["::1", "::", "[::1]", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "0.0.0.0", "127.9.9.9"])(
-  "%s is this machine",
-  (address) => expect([isLoopback(address), refusedFrom(PUBLIC)(address), refusedFrom("127.0.0.1")(address)]).toEqual([true, true, false]),
+test.each([
+  "::1",
+  "::",
+  "[::1]",
+  "::ffff:127.0.0.1",
+  "::127.0.0.1",
+  "64:ff9b::7f00:1",
+  "2002:7f00:1::",
+  "0.0.0.0",
+  "127.9.9.9",
+])("%s is this machine", (address) =>
+  expect([isLoopback(address), refusedFrom(PUBLIC)(address), refusedFrom("127.0.0.1")(address)]).toEqual([
+    true,
+    true,
+    false,
+  ]),
 );
 
 test.each([
@@ -220,7 +236,9 @@ test.each([
   "http://127.0.0.1/a b",
   "http://127.0.0.1/\u0000",
 ])("%j is not an address of a repository, a chart or values", async (url) => {
-  expect([await refs(url), await chartOf(url), await registry(url)]).toEqual(Array(3).fill("stop RepositoryUrlRefused"));
+  expect([await refs(url), await chartOf(url), await registry(url)]).toEqual(
+    Array(3).fill("stop RepositoryUrlRefused"),
+  );
   if (!url.startsWith("http:")) expect(await values(url)).toBe("stop RepositoryUrlRefused");
 });
 
@@ -291,7 +309,10 @@ describe("who redirects", () => {
     expect(await task(url)).toBe("stop RedirectRefused");
   });
   test("from a public host to this machine is refused", async () => {
-    const proxy = await serve((_, answer) => void answer.writeHead(302, { location: `${inner.url}/a.git${REFS}` }).end(), true);
+    const proxy = await serve(
+      (_, answer) => void answer.writeHead(302, { location: `${inner.url}/a.git${REFS}` }).end(),
+      true,
+    );
     expect(await refs(`http://${PUBLIC}/a.git`, { proxy: proxy.url })).toBe("stop RepositoryUrlRefused");
     expect(await chartOf(`http://${PUBLIC}`, { proxy: proxy.url })).toBe("stop RepositoryUrlRefused");
     expect(await registry(`oci://${PUBLIC}/web`, { proxy: proxy.url })).toBe("stop RepositoryUrlRefused");
@@ -315,13 +336,15 @@ describe("who redirects", () => {
 describe("an index of charts", () => {
   const index = (url: string) =>
     `apiVersion: v1\nentries:\n  other:\n  - version: 1.0.0\n    urls: [x]\n  web:\n  - version: 1.0.0\n    urls: ["${url}"]\n`;
-  test.each([`http://${METADATA}/web.tgz`, `oci://${METADATA}/web:1.0.0`, "file:///etc/passwd", `http://[64:ff9b::a9fe:a9fe]/web.tgz`])(
-    "that names %s leads nobody there",
-    async (url) => {
-      const { url: at } = await serve((_, answer) => answer.end(index(url)));
-      expect(await chartOf(at)).toBe("stop RepositoryUrlRefused");
-    },
-  );
+  test.each([
+    `http://${METADATA}/web.tgz`,
+    `oci://${METADATA}/web:1.0.0`,
+    "file:///etc/passwd",
+    `http://[64:ff9b::a9fe:a9fe]/web.tgz`,
+  ])("that names %s leads nobody there", async (url) => {
+    const { url: at } = await serve((_, answer) => answer.end(index(url)));
+    expect(await chartOf(at)).toBe("stop RepositoryUrlRefused");
+  });
   test("that names another host sends no password there, unless the application passes it on", async () => {
     const other = await serve((_, answer) => answer.end(gzipSync(Buffer.alloc(1024))));
     const { url } = await serve((_, answer) => answer.end(index(`${other.url}/web.tgz`)));
@@ -337,7 +360,9 @@ test("a registry that names a place for tokens gets nobody there, and no passwor
   const signedIn = { username: "ana", password: new Secret(PASSWORD) };
   const other = await serve((_, answer) => answer.end("{}"));
   const challenge = (realm: string) =>
-    serve((_, answer) => void answer.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="s"` }).end());
+    serve(
+      (_, answer) => void answer.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="s"` }).end(),
+    );
   const bad = await challenge(`http://${METADATA}/token`);
   expect(await registry(`oci://${new URL(bad.url).host}/web`, signedIn)).toBe("stop RepositoryUrlRefused");
   const elsewhere = await challenge(other.url.replace("127.0.0.1", "localhost"));
@@ -361,7 +386,12 @@ test("a cluster at a refused address is none", async () => {
     const home = new KubeClient({ server: inner.url, namespace: "default" });
     const destinations = new Destinations({ home, own: "", namespaces: [], changed: () => undefined, signal });
     destinations.replace([
-      { apiVersion: "v1", kind: "Secret", metadata: { name: "c" }, data: data({ name: "c", server, config: JSON.stringify(config) }) },
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "c" },
+        data: data({ name: "c", server, config: JSON.stringify(config) }),
+      },
     ]);
     const got = await destinations.find({ spec: { destination: { name: "c" } } } as never);
     await destinations.close();
@@ -380,8 +410,14 @@ test("credentials of a template are for its own host, not for one whose name beg
     username: Buffer.from("ana").toString("base64"),
     password: Buffer.from(PASSWORD).toString("base64"),
   });
-  all.replaceTemplates([{ apiVersion: "v1", kind: "Secret", metadata: { name: "t" }, data: data("https://git.example.com") }]);
+  all.replaceTemplates([
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "t" }, data: data("https://git.example.com") },
+  ]);
   expect(all.find("https://git.example.com/team/a").password).toBeDefined();
-  for (const url of ["https://git.example.com.evil.org/a", "https://git.example.community/a", "https://git.example.com@evil.org/a"])
+  for (const url of [
+    "https://git.example.com.evil.org/a",
+    "https://git.example.community/a",
+    "https://git.example.com@evil.org/a",
+  ])
     expect([url, all.find(url).password]).toEqual([url, undefined]);
 });

@@ -26,12 +26,19 @@ let all: string;
 beforeAll(async () => {
   bench = await startBench();
   all = await bench.repository(
-    Object.fromEntries(cases.flatMap(([, files], i) => Object.entries(files()).map(([path, change]) => [`c${i}/${path}`, change]))),
+    Object.fromEntries(
+      cases.flatMap(([, files], i) => Object.entries(files()).map(([path, change]) => [`c${i}/${path}`, change])),
+    ),
   );
   probe = await startProbe(bench.service);
-  kinds = kindBench(join(work, "kinds"), { PATH: [dirname(toolPath("helm")), process.env.PATH].join(delimiter), HOME: work });
+  kinds = kindBench(join(work, "kinds"), {
+    PATH: [dirname(toolPath("helm")), process.env.PATH].join(delimiter),
+    HOME: work,
+  });
   // A repository that has every chart in every version.
-  index = createServer((_, answer) => answer.end('apiVersion: v1\nentries:\n  web:\n  - version: 1.0.0\n    urls: ["web.tgz"]\n'));
+  index = createServer((_, answer) =>
+    answer.end('apiVersion: v1\nentries:\n  web:\n  - version: 1.0.0\n    urls: ["web.tgz"]\n'),
+  );
   await new Promise<void>((resolve) => index.listen(0, "127.0.0.1", resolve));
   charts = `http://127.0.0.1:${(index.address() as AddressInfo).port}`;
 });
@@ -101,17 +108,42 @@ const cases: Case[] = [
     () => helm({ valueFiles: [`a,${secret}`] }),
     /^app-c$/,
   ],
-  ["values in a file with quotes", () => ({ ...CHART, 'a",b".yaml': "v: mine\n" }), () => helm({ valueFiles: ['a",b".yaml'] }), /^app-c$/],
-  ["a parameter that would be a file", () => CHART, () => helm({ parameters: [{ name: `--set-file=v`, value: secret }] }), /^app-c$/],
-  ["a parameter whose value goes on", () => CHART, () => helm({ parameters: [{ name: "v", value: `x\\\\,w=${secret}` }] }), FAILS],
-  ["versions that are options", () => CHART, () => helm({ kubeVersion: "--debug", apiVersions: ["--debug"] }), /^ChartRenderFailed/],
+  [
+    "values in a file with quotes",
+    () => ({ ...CHART, 'a",b".yaml': "v: mine\n" }),
+    () => helm({ valueFiles: ['a",b".yaml'] }),
+    /^app-c$/,
+  ],
+  [
+    "a parameter that would be a file",
+    () => CHART,
+    () => helm({ parameters: [{ name: `--set-file=v`, value: secret }] }),
+    /^app-c$/,
+  ],
+  [
+    "a parameter whose value goes on",
+    () => CHART,
+    () => helm({ parameters: [{ name: "v", value: `x\\\\,w=${secret}` }] }),
+    FAILS,
+  ],
+  [
+    "versions that are options",
+    () => CHART,
+    () => helm({ kubeVersion: "--debug", apiVersions: ["--debug"] }),
+    /^ChartRenderFailed/,
+  ],
   ["a namespace that is a template", () => CHART, () => helm({ namespace: "{{ 1 }}" }), /^app-c$/],
   // What is put into a kustomization is data there, judged like what the repository wrote.
   ["a prefix", overlay, () => kustomize({ namePrefix: "--enable-exec-" }), /^--enable-exec-a$/],
   ["an image", overlay, () => kustomize({ images: ["--enable-helm=x:y", "=", "@", ":"] }), /^a$|^KustomizeFailed/],
   ["replicas", overlay, () => kustomize({ replicas: [{ name: "--x", count: 1 }] }), FAILS],
   ["labels", overlay, () => kustomize({ commonLabels: { "--enable-exec": "--enable-exec" } }), /^a$|^KustomizeFailed/],
-  ["a component that is an option", overlay, () => kustomize({ components: ["--load-restrictor=LoadRestrictionsNone"] }), FAILS],
+  [
+    "a component that is an option",
+    overlay,
+    () => kustomize({ components: ["--load-restrictor=LoadRestrictionsNone"] }),
+    FAILS,
+  ],
   ["a component above", overlay, () => kustomize({ components: ["../../x"] }), FAILS],
   ["a component from here", overlay, () => kustomize({ components: [`${probe.url}/x`] }), FAILS],
   ["a patch in a file of this machine", overlay, () => kustomize({ patches: [{ path: secret }] as never }), FAILS],
@@ -123,16 +155,26 @@ const cases: Case[] = [
     () => ({ path: "--enable-exec" }),
     /^a$/,
   ],
-  ["a chart's folder that is an option", () => chart("--post-renderer=x/"), () => ({ path: "--post-renderer=x" }), /^app-c$/],
+  [
+    "a chart's folder that is an option",
+    () => chart("--post-renderer=x/"),
+    () => ({ path: "--post-renderer=x" }),
+    /^app-c$/,
+  ],
 ];
 
 // One repository with a folder for each: making one takes longer than rendering it.
-test.each(cases.map((one, i) => [one[0], i] as const))("what a user writes is one value of one option: %s", async (_, i) => {
-  const [, files, source, want] = cases[i]!;
-  const given = source();
-  const asked = given.path ? bench.request(await bench.repository(files()), given) : bench.request(all, { path: `c${i}`, ...given });
-  expect(await probe.outcome(asked)).toMatch(want);
-});
+test.each(cases.map((one, i) => [one[0], i] as const))(
+  "what a user writes is one value of one option: %s",
+  async (_, i) => {
+    const [, files, source, want] = cases[i]!;
+    const given = source();
+    const asked = given.path
+      ? bench.request(await bench.repository(files()), given)
+      : bench.request(all, { path: `c${i}`, ...given });
+    expect(await probe.outcome(asked)).toMatch(want);
+  },
+);
 
 test.each(["--devel", "../web", "../../../../etc/passwd", "web/../web", "-", "web\n--x", "--post-renderer=/bin/sh"])(
   "%j is not a chart of a repository, and no version of one",
@@ -148,20 +190,35 @@ test.each(["--devel", "../web", "../../../../etc/passwd", "web/../web", "-", "we
   },
 );
 
-test.each(["+a.example", "-a.example", "a,b.example", "a'b.example", "a$(id).example", "a;b.example", "a`id`.example", "*"])(
-  "%j is not a host: to git's curl and to a shell it would be more than a name",
-  async (host) => {
-    for (const url of [`https://${host}/x`, `https://${host}:443/x`, `ssh://git@${host}/x`, `git@${host}:x`])
-      expect([url, await bench.service.refs({ url })]).toEqual([url, expect.objectContaining({ reason: "RepositoryUrlRefused" })]);
-  },
-);
+test.each([
+  "+a.example",
+  "-a.example",
+  "a,b.example",
+  "a'b.example",
+  "a$(id).example",
+  "a;b.example",
+  "a`id`.example",
+  "*",
+])("%j is not a host: to git's curl and to a shell it would be more than a name", async (host) => {
+  for (const url of [`https://${host}/x`, `https://${host}:443/x`, `ssh://git@${host}/x`, `git@${host}:x`])
+    expect([url, await bench.service.refs({ url })]).toEqual([
+      url,
+      expect.objectContaining({ reason: "RepositoryUrlRefused" }),
+    ]);
+});
 
 // What a delegate's tasks give to programs: the contract refuses it, or the program fails, and nothing else happens.
 const OPTION = `--upload-pack=touch\${IFS}${escaped};`;
 const CLONE = "http://127.0.0.1:9/x";
-const files = (more: Record<string, string> = {}) => ({ source: { files: { ...(CHART as Record<string, string>), ...more } } });
+const files = (more: Record<string, string> = {}) => ({
+  source: { files: { ...(CHART as Record<string, string>), ...more } },
+});
 const plan = (more: object) => ({ source: { files: { "a.tf": "" } }, ...more });
-const image = (more: object) => ({ source: { files: { Dockerfile: "FROM scratch\n" } }, tags: ["r.example/a:1"], ...more });
+const image = (more: object) => ({
+  source: { files: { Dockerfile: "FROM scratch\n" } },
+  tags: ["r.example/a:1"],
+  ...more,
+});
 const upgrade = (more: object) => ({ release: "r", chart: files(), ...more });
 test.each<[string, object]>([
   ["git.clone", { url: OPTION }],
@@ -176,7 +233,10 @@ test.each<[string, object]>([
   ["git.clone", { url: CLONE, revision: "+refs/heads/*:refs/heads/*", depth: 1 }],
   ["git.clone", { url: `${CLONE}\n--x` }],
   ["gitops.revertPR", { provider: { type: "gitea", repository: "a/b", token: "x" }, commit: "--strategy=x" }],
-  ["gitops.revertPR", { provider: { type: "gitea", repository: "a/b", token: "x" }, commit: "0".repeat(40), baseBranch: OPTION }],
+  [
+    "gitops.revertPR",
+    { provider: { type: "gitea", repository: "a/b", token: "x" }, commit: "0".repeat(40), baseBranch: OPTION },
+  ],
   ["helm.package", { ...files(), version: "--destination=/" }],
   ["helm.package", { ...files(), appVersion: "--key" }],
   ["helm.package", { ...files(), path: "--sign" }],

@@ -9,7 +9,9 @@ import { until } from "../servers/run.ts";
 const CANARY = "canary-of-a-rendering";
 const PREFIX = "outpost:render:";
 const secret = new Secret("0123456789abcdef0123456789abcdef");
-const rendering = (name: string) => [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: CANARY } }];
+const rendering = (name: string) => [
+  { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: CANARY } },
+];
 let redis: RedisServer;
 let attacker: Redis;
 let writer: RedisCache;
@@ -18,7 +20,8 @@ beforeAll(async () => {
   attacker = new Redis(redis.url);
   writer = new RedisCache(redis.url, secret);
   // Until it is connected nothing is kept there.
-  for (const name of ["mine", "theirs"]) while ((await attacker.exists(PREFIX + name)) === 0) await writer.set(name, rendering(name));
+  for (const name of ["mine", "theirs"])
+    while ((await attacker.exists(PREFIX + name)) === 0) await writer.set(name, rendering(name));
 }, 60_000);
 afterAll(async () => {
   attacker?.disconnect();

@@ -52,13 +52,23 @@ type Case = [string, () => Record<string, Change>, (() => HelmParameters) | unde
 const cases: Case[] = [
   // What templates can reach.
   ["the environment", () => shows('env "OUTPOST_CANARY"'), undefined, /^ChartRenderFailed.*function "env" not defined/],
-  ["the environment in a text", () => shows('expandenv "$OUTPOST_CANARY"'), undefined, /^ChartRenderFailed.*"expandenv" not defined/],
+  [
+    "the environment in a text",
+    () => shows('expandenv "$OUTPOST_CANARY"'),
+    undefined,
+    /^ChartRenderFailed.*"expandenv" not defined/,
+  ],
   ["DNS", () => shows('getHostByName "example.com"'), undefined, /^ok,shown$/],
   ["the cluster", () => shows('lookup "v1" "Secret" "" ""'), undefined, /^ok,shown$/],
   ["a file above", () => shows('.Files.Get "../../../../etc/passwd"'), undefined, /^ok,shown$/],
   ["a file by its full path", () => shows('.Files.Get "/etc/passwd"'), undefined, /^ok,shown$/],
   ["files by a glob", () => shows('(.Files.Glob "../**").AsConfig'), undefined, /^ok,shown$/],
-  ["a file that is a link out", () => ({ ...shows('.Files.Get "x"'), x: { link: "/etc/passwd" } }), undefined, /^PathEscapesRepository/],
+  [
+    "a file that is a link out",
+    () => ({ ...shows('.Files.Get "x"'), x: { link: "/etc/passwd" } }),
+    undefined,
+    /^PathEscapesRepository/,
+  ],
   // Templates that do not end, or give too much.
   [
     "a template that includes itself",
@@ -86,7 +96,12 @@ const cases: Case[] = [
     undefined,
     /^SourceTooLarge/,
   ],
-  ["a regular expression that explodes", () => shows('regexMatch "^(a+)+$" (repeat 50000 "a")'), undefined, /^ok,shown$/],
+  [
+    "a regular expression that explodes",
+    () => shows('regexMatch "^(a+)+$" (repeat 50000 "a")'),
+    undefined,
+    /^ok,shown$/,
+  ],
   [
     "10,000 defines",
     () => ({ "templates/_x.tpl": Array.from({ length: 10_000 }, (_, i) => `{{ define "x${i}" }}{{ end }}`).join("") }),
@@ -108,7 +123,12 @@ const cases: Case[] = [
     undefined,
     /^(ok|ChartRenderFailed|SourceTooLarge)/,
   ],
-  ["output that multiplies", () => ({ "templates/x.yaml": `${CM}${bomb}` }), undefined, /^(ManifestInvalid|ChartRenderFailed)/],
+  [
+    "output that multiplies",
+    () => ({ "templates/x.yaml": `${CM}${bomb}` }),
+    undefined,
+    /^(ManifestInvalid|ChartRenderFailed)/,
+  ],
   [
     "values of a value file that multiply",
     () => ({ "x.yaml": bomb }),
@@ -117,7 +137,12 @@ const cases: Case[] = [
   ],
   ["values that are no YAML", () => ({}), () => ({ values: "a: [" }), /^ChartRenderFailed/],
   ["a Chart.yaml that is a list", () => ({ "Chart.yaml": "[1]\n" }), undefined, /^(ManifestInvalid|SourceRefused)/],
-  ["a Chart.yaml of 2 MB", () => ({ "Chart.yaml": `${HEAD}# ${"x".repeat(2_000_000)}\n` }), undefined, /^SourceTooLarge/],
+  [
+    "a Chart.yaml of 2 MB",
+    () => ({ "Chart.yaml": `${HEAD}# ${"x".repeat(2_000_000)}\n` }),
+    undefined,
+    /^SourceTooLarge/,
+  ],
   // Schemas.
   [
     "a schema from elsewhere",
@@ -137,7 +162,12 @@ const cases: Case[] = [
     undefined,
     /^SourceRefused/,
   ],
-  ["a schema with an escaped key", () => ({ "values.schema.json": `{"\\u0024ref":"${probe.url}/s"}` }), undefined, /^SourceRefused/],
+  [
+    "a schema with an escaped key",
+    () => ({ "values.schema.json": `{"\\u0024ref":"${probe.url}/s"}` }),
+    undefined,
+    /^SourceRefused/,
+  ],
   [
     "a schema that is a file of this machine",
     () => ({ "values.schema.json": JSON.stringify({ $ref: `file://${work}/secret.yaml` }) }),
@@ -192,7 +222,12 @@ const cases: Case[] = [
       /^(SourceRefused|ManifestInvalid)/,
     ],
   ),
-  ["a version that is a path", () => ({ "Chart.yaml": "apiVersion: v2\nname: c\nversion: ../../x\n" }), undefined, /^ChartRenderFailed/],
+  [
+    "a version that is a path",
+    () => ({ "Chart.yaml": "apiVersion: v2\nname: c\nversion: ../../x\n" }),
+    undefined,
+    /^ChartRenderFailed/,
+  ],
   // Dependencies.
   [
     "a dependency named like a path",
@@ -206,7 +241,12 @@ const cases: Case[] = [
     undefined,
     /^PathEscapesRepository/,
   ],
-  ["a dependency above", () => dependency('name: d, version: "1", repository: "file://../../../etc"'), undefined, /^PathEscapesRepository/],
+  [
+    "a dependency above",
+    () => dependency('name: d, version: "1", repository: "file://../../../etc"'),
+    undefined,
+    /^PathEscapesRepository/,
+  ],
   [
     "a dependency that is a link out",
     () => ({ ...dependency('name: d, version: "1", repository: "file://out"'), out: { link: "/etc" } }),
@@ -219,7 +259,12 @@ const cases: Case[] = [
     undefined,
     /^SourceRefused.*itself/,
   ],
-  ["a dependency from elsewhere", () => dependency(`name: d, version: "1", repository: "${probe.url}"`), undefined, /^DependencyRefused/],
+  [
+    "a dependency from elsewhere",
+    () => dependency(`name: d, version: "1", repository: "${probe.url}"`),
+    undefined,
+    /^DependencyRefused/,
+  ],
   [
     "a dependency of another protocol",
     () => dependency('name: d, version: "1", repository: "ext::sh -c id"'),
@@ -232,7 +277,12 @@ const cases: Case[] = [
     undefined,
     /^DependencyRefused/,
   ],
-  ["a dependency of an alias nobody has", () => dependency('name: d, version: "1", repository: "@nope"'), undefined, /^DependencyRefused/],
+  [
+    "a dependency of an alias nobody has",
+    () => dependency('name: d, version: "1", repository: "@nope"'),
+    undefined,
+    /^DependencyRefused/,
+  ],
   [
     "60 dependencies",
     () => ({
@@ -242,7 +292,12 @@ const cases: Case[] = [
     /^SourceTooLarge/,
   ],
   ["charts/ that is a link out", () => ({ charts: { link: "/etc" } }), undefined, /^PathEscapesRepository/],
-  ["a subchart that is a link to its parent", () => ({ "charts/c": { link: ".." } }), undefined, /^(SourceTooLarge|SourceRefused)/],
+  [
+    "a subchart that is a link to its parent",
+    () => ({ "charts/c": { link: ".." } }),
+    undefined,
+    /^(SourceTooLarge|SourceRefused)/,
+  ],
   [
     "a packed subchart with a path above",
     () => ({
@@ -280,12 +335,37 @@ const cases: Case[] = [
     /^(ChartRenderFailed|SourceRefused)/,
   ],
   // Arguments.
-  ["a release name like an option", () => ({}), () => ({ releaseName: "--post-renderer=/bin/sh" }), /^ChartRenderFailed/],
-  ["a namespace like an option", () => ({}), () => ({ namespace: "--kubeconfig=/etc/passwd" }), /^(ok|ChartRenderFailed)/],
-  ["a Kubernetes version like an option", () => ({}), () => ({ kubeVersion: "--post-renderer=/bin/sh" }), /^ChartRenderFailed/],
+  [
+    "a release name like an option",
+    () => ({}),
+    () => ({ releaseName: "--post-renderer=/bin/sh" }),
+    /^ChartRenderFailed/,
+  ],
+  [
+    "a namespace like an option",
+    () => ({}),
+    () => ({ namespace: "--kubeconfig=/etc/passwd" }),
+    /^(ok|ChartRenderFailed)/,
+  ],
+  [
+    "a Kubernetes version like an option",
+    () => ({}),
+    () => ({ kubeVersion: "--post-renderer=/bin/sh" }),
+    /^ChartRenderFailed/,
+  ],
   ["an API version like an option", () => ({}), () => ({ apiVersions: ["--post-renderer=/bin/sh"] }), /^ok$/],
-  ["a parameter like an option", () => ({}), () => ({ parameters: [{ name: "--post-renderer", value: "/bin/sh" }] }), /^ok$/],
-  ["a parameter at place 999,999,999", () => ({}), () => ({ parameters: [{ name: "a[999999999]", value: "1" }] }), /^ChartRenderFailed/],
+  [
+    "a parameter like an option",
+    () => ({}),
+    () => ({ parameters: [{ name: "--post-renderer", value: "/bin/sh" }] }),
+    /^ok$/,
+  ],
+  [
+    "a parameter at place 999,999,999",
+    () => ({}),
+    () => ({ parameters: [{ name: "a[999999999]", value: "1" }] }),
+    /^ChartRenderFailed/,
+  ],
   [
     "a parameter 200,000 deep",
     () => ({}),
@@ -295,7 +375,12 @@ const cases: Case[] = [
   ["a value file like an option", () => ({}), () => ({ valueFiles: ["--post-renderer"] }), /^PathNotFound/],
   ["a value file above", () => ({}), () => ({ valueFiles: ["../../../../etc/passwd"] }), /^PathEscapesRepository/],
   ["a value file by its full path", () => ({}), () => ({ valueFiles: ["/../etc/passwd"] }), /^PathEscapesRepository/],
-  ["a value file of this machine", () => ({}), () => ({ valueFiles: [`file://${work}/secret.yaml`] }), /^RepositoryUrlRefused/],
+  [
+    "a value file of this machine",
+    () => ({}),
+    () => ({ valueFiles: [`file://${work}/secret.yaml`] }),
+    /^RepositoryUrlRefused/,
+  ],
   ["a value file from here", () => ({}), () => ({ valueFiles: [`${probe.url}/v.yaml`] }), /^RepositoryUrlRefused/],
   ["a value file by a glob above", () => ({}), () => ({ valueFiles: ["../../**/*.yaml"] }), /^PathEscapesRepository/],
   [
@@ -323,14 +408,24 @@ const cases: Case[] = [
     /^SourceRefused/,
   ],
   // Shapes.
-  ["templates that are a link out", () => ({ "templates/p.yaml": { link: "../../../etc/passwd" } }), undefined, /^PathEscapesRepository/],
+  [
+    "templates that are a link out",
+    () => ({ "templates/p.yaml": { link: "../../../etc/passwd" } }),
+    undefined,
+    /^PathEscapesRepository/,
+  ],
   [
     "21,000 templates",
     () => Object.fromEntries(Array.from({ length: 21_000 }, (_, i) => [`templates/t${i}.txt`, "x"])),
     undefined,
     /^SourceTooLarge/,
   ],
-  ["an output that is not an object", () => ({ "templates/x.yaml": "- 1\n- 2\n" }), undefined, /^(ManifestInvalid|ChartRenderFailed)/],
+  [
+    "an output that is not an object",
+    () => ({ "templates/x.yaml": "- 1\n- 2\n" }),
+    undefined,
+    /^(ManifestInvalid|ChartRenderFailed)/,
+  ],
 ];
 
 test(`there are ${cases.length} poisoned charts, at least 40`, () => expect(cases.length).toBeGreaterThanOrEqual(40));

@@ -214,9 +214,17 @@ test.each([
 
 test.each([
   ["a loop without an end", "while true do end", /ScriptTimeout/],
-  ["memory without an end", "local t = {} while true do t[#t+1] = string.rep('x', 100000) end", /ScriptFailed.*memory|ScriptTimeout/],
+  [
+    "memory without an end",
+    "local t = {} while true do t[#t+1] = string.rep('x', 100000) end",
+    /ScriptFailed.*memory|ScriptTimeout/,
+  ],
   ["one text of a gigabyte", "return string.rep('x', 1000000000)", /ScriptFailed|ScriptTimeout/],
-  ["a pattern that goes back for ever", `return string.find(string.rep('a', 60), '${"a*".repeat(20)}b')`, /ScriptTimeout/],
+  [
+    "a pattern that goes back for ever",
+    `return string.find(string.rep('a', 60), '${"a*".repeat(20)}b')`,
+    /ScriptTimeout/,
+  ],
   ["a call without an end", "local function f() return f() + 1 end return f()", /Script/],
   ["a coroutine without an end", "local c = coroutine.wrap(function() while true do end end) return c()", /Script/],
   ["a loop that catches its end", "while true do pcall(function() while true do end end) end", /ScriptTimeout/],

@@ -73,9 +73,13 @@ test(
       if (answer.text.includes("canary")) wrong.push({ n, request: request.path, leak: answer.text.slice(0, 500) });
     };
     for (let n = 0; n < REQUESTS; n += 8) {
-      await Promise.all(Array.from({ length: Math.min(8, REQUESTS - n) }, (_, i) => send(mutate(drawn(), dice), n + i)));
+      await Promise.all(
+        Array.from({ length: Math.min(8, REQUESTS - n) }, (_, i) => send(mutate(drawn(), dice), n + i)),
+      );
     }
-    process.stdout.write(`seed ${SEED}: ${REQUESTS} requests, statuses ${JSON.stringify(statuses)}, ${codes.size} codes\n`);
+    process.stdout.write(
+      `seed ${SEED}: ${REQUESTS} requests, statuses ${JSON.stringify(statuses)}, ${codes.size} codes\n`,
+    );
     expect({ seed: SEED, wrong: wrong.slice(0, 3) }).toEqual({ seed: SEED, wrong: [] });
     expect((await s.ask("GET", "/readyz")).status).toBe(200);
     // The mutations must leave many requests sound, or they prove nothing.

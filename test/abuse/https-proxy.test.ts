@@ -54,15 +54,25 @@ async function behindProxy(env: Record<string, string> = {}, proto = "https") {
 }
 
 /** One request as any client sends it; `from` is its own address. */
-function get(url: string, path: string, { headers = {}, from = "127.0.0.1" }: { headers?: Headers; from?: string } = {}) {
+function get(
+  url: string,
+  path: string,
+  { headers = {}, from = "127.0.0.1" }: { headers?: Headers; from?: string } = {},
+) {
   const ca = readFileSync(certificate.ca);
   return new Promise<{ status: number; headers: Headers; text: string }>((resolve, reject) => {
     const send = url.startsWith("https:") ? secureRequest : request;
-    const asked = send(`${url}${path}`, { headers: headers as Record<string, string>, localAddress: from, ca }, (response) => {
-      const parts: Buffer[] = [];
-      response.on("data", (part: Buffer) => parts.push(part));
-      response.on("end", () => resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(parts).toString() }));
-    });
+    const asked = send(
+      `${url}${path}`,
+      { headers: headers as Record<string, string>, localAddress: from, ca },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on("data", (part: Buffer) => parts.push(part));
+        response.on("end", () =>
+          resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(parts).toString() }),
+        );
+      },
+    );
     asked.on("error", reject).end();
   });
 }
@@ -89,13 +99,17 @@ test("a proxy that was asked over plain HTTP gets an answer without it", async (
 test("without a named proxy one on this machine counts, unless it says http", async () => {
   const { url, service } = await behindProxy();
   expect((await get(url, "/healthz")).headers[HSTS]).toBe("max-age=31536000");
-  expect((await get(service.url, "/healthz", { headers: { "x-forwarded-proto": "http" } })).headers[HSTS]).toBeUndefined();
+  expect(
+    (await get(service.url, "/healthz", { headers: { "x-forwarded-proto": "http" } })).headers[HSTS],
+  ).toBeUndefined();
 }, 120_000);
 
 test("a service without a public https address never says it, whatever headers claim", async () => {
   const { url, service } = await behindProxy({ OUTPOST_PUBLIC_URL: "", OUTPOST_TRUSTED_PROXIES: PROXY });
   expect((await get(url, "/healthz")).headers[HSTS]).toBeUndefined();
-  expect((await get(service.url, "/healthz", { headers: { "x-forwarded-proto": "https" }, from: PROXY })).headers[HSTS]).toBeUndefined();
+  expect(
+    (await get(service.url, "/healthz", { headers: { "x-forwarded-proto": "https" }, from: PROXY })).headers[HSTS],
+  ).toBeUndefined();
 }, 120_000);
 
 test("the audit trail names the client that the proxy saw, not the one that a client or a stranger claims", async () => {

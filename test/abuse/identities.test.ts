@@ -35,7 +35,8 @@ const SPECS: Record<string, object> = {
   appprojects: { agent: "org.a" },
   applications: { agent: "org.a", destination: {}, source: { repoUrl: "https://h.example/x", path: "." } },
 };
-const standing = async () => JSON.stringify(await Promise.all(theirs.map(async ({ path }) => (await s.ask("GET", path)).body)));
+const standing = async () =>
+  JSON.stringify(await Promise.all(theirs.map(async ({ path }) => (await s.ask("GET", path)).body)));
 
 test.each(Object.keys(SPECS))(
   "the right to change one of %s is none to change another, whatever body or address name",
@@ -43,7 +44,15 @@ test.each(Object.keys(SPECS))(
     const before = await standing();
     const { uid } = theirs.find(({ path }) => path.includes(`/${collection}/`))!;
     const spec = { ...SPECS[collection], description: "mine" };
-    const strange = { id: "one", org: "o2", project: "", scope: "o2", uid, account: "default", metadata: { id: "one", org: "o2", uid } };
+    const strange = {
+      id: "one",
+      org: "o2",
+      project: "",
+      scope: "o2",
+      uid,
+      account: "default",
+      metadata: { id: "one", org: "o2", uid },
+    };
     const bodies = [
       ...Object.entries(strange).map(([name, value]) => ({ spec, [name]: value })),
       { spec: { ...spec, ...strange } },
@@ -91,7 +100,10 @@ test("nor does a report of an agent, or a key that is asked for, reach another's
     { uid, revision: 1, gone: true },
   ]);
   for (const report of reports) {
-    const got = await s.ask("POST", "/v1/worker/exchange", { key: worker.session, body: { wait: 0, free: 0, reports: [report] } });
+    const got = await s.ask("POST", "/v1/worker/exchange", {
+      key: worker.session,
+      body: { wait: 0, free: 0, reports: [report] },
+    });
     expect(got.status).toBeLessThan(500);
   }
   expect(await standing()).toBe(before);
@@ -148,9 +160,14 @@ test("no forged, foreign or misplaced token opens any operation, and all are tol
     // Each operation gets some of them, and each of them some operations; the first gets all.
     const some = i === 0 ? forged : [0, 5, 11].map((n) => forged[(i + n) % forged.length]!);
     for (const headers of some) {
-      const answer = await s.ask(row.method, `${path}?access_token=${s.admin}&key=${s.admin}`, { key: undefined, headers });
-      if (answer.status !== 401) open.push(`${name} ${JSON.stringify(headers)}: ${answer.status} ${answer.text.slice(0, 200)}`);
-      if (row.method !== "HEAD") bodies.add(JSON.stringify([row.access === "worker", { ...answer.body, instance: "" }]));
+      const answer = await s.ask(row.method, `${path}?access_token=${s.admin}&key=${s.admin}`, {
+        key: undefined,
+        headers,
+      });
+      if (answer.status !== 401)
+        open.push(`${name} ${JSON.stringify(headers)}: ${answer.status} ${answer.text.slice(0, 200)}`);
+      if (row.method !== "HEAD")
+        bodies.add(JSON.stringify([row.access === "worker", { ...answer.body, instance: "" }]));
     }
   }
   expect(open).toEqual([]);
@@ -166,7 +183,10 @@ test("another page's form or script changes nothing: no cookie counts, only JSON
     "multipart/form-data; boundary=x",
     "text/plain; application/json",
   ]) {
-    const answer = await s.ask("PUT", path, { raw: '{"spec":{}}', headers: { "content-type": type, origin: "https://evil.example" } });
+    const answer = await s.ask("PUT", path, {
+      raw: '{"spec":{}}',
+      headers: { "content-type": type, origin: "https://evil.example" },
+    });
     expect([type, answer.status]).toEqual([type, 415]);
   }
   const asked = {
@@ -179,7 +199,9 @@ test("another page's form or script changes nothing: no cookie counts, only JSON
     ["GET", { origin: "https://evil.example" }],
   ] as const) {
     const answer = await s.ask(method, "/v1/organizations", { headers });
-    expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control-") || name === "set-cookie")).toEqual([]);
+    expect(
+      [...answer.headers.keys()].filter((name) => name.startsWith("access-control-") || name === "set-cookie"),
+    ).toEqual([]);
   }
   expect((await s.ask("GET", path)).status).toBe(404);
 });
@@ -205,7 +227,11 @@ test("keys that come and go, sessions that open and wrong keys by the hundred, a
     const worker = await agent(`s-${n}`, "?org=o2");
     for (let i = 0; i < 4; i++) {
       await worker.open();
-      await expectStatus("a session beats", 200, s.ask("POST", "/v1/worker/heartbeat", { key: worker.session, body: { leases: [] } }));
+      await expectStatus(
+        "a session beats",
+        200,
+        s.ask("POST", "/v1/worker/heartbeat", { key: worker.session, body: { leases: [] } }),
+      );
       await expectStatus("a session is not a key", 401, who(worker.session));
     }
   };
@@ -220,7 +246,9 @@ test("keys that come and go, sessions that open and wrong keys by the hundred, a
 
 test("what nobody may guess comes from the system's source of random numbers: the other one only spreads times", () => {
   const cwd = fileURLToPath(new URL("../../server", import.meta.url));
-  const files = (readdirSync(cwd, { recursive: true }) as string[]).filter((file) => file.endsWith(".ts") && !/test/.test(file));
+  const files = (readdirSync(cwd, { recursive: true }) as string[]).filter(
+    (file) => file.endsWith(".ts") && !/test/.test(file),
+  );
   expect(files.length).toBeGreaterThan(300);
   const users = files.filter((file) => readFileSync(`${cwd}/${file}`, "utf8").includes("Math.random"));
   expect(users.sort()).toEqual([

@@ -28,7 +28,10 @@ const SHAPES: [string, string][] = [
     "a registry's file that is not JSON",
     secret("s", `type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: "{${CANARY}"}`),
   ],
-  ["an old registry's file that is not JSON", secret("s", `type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "${CANARY}"}`)],
+  [
+    "an old registry's file that is not JSON",
+    secret("s", `type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "${CANARY}"}`),
+  ],
   ["a type that changes", secret("typed", `type: example.com/other\nstringData: {password: "${CANARY}"}`)],
   ["an immutable one that changes", secret("fixed", `immutable: true\nstringData: {password: "${CANARY}"}`)],
   ["an immutable flag that is a text", secret("s", `immutable: "${CANARY}"\nstringData: {password: "${CANARY}"}`)],
@@ -94,12 +97,19 @@ test.each(SHAPES.map(([title, yaml], i) => [title, yaml, `bad-${i}`] as const))(
       [name, []],
       [`${name}-r`, ["Replace=true", "ServerSideApply=true", "Validate=false"]],
     ] as const) {
-      const syncPolicy = { automated: { prune: true, selfHeal: true }, retry: { limit: 0 }, syncOptions: [...syncOptions] };
+      const syncPolicy = {
+        automated: { prune: true, selfHeal: true },
+        retry: { limit: 0 },
+        syncOptions: [...syncOptions],
+      };
       await w.app(app, { repo: name, destination: { name: "in-cluster", namespace: name }, syncPolicy });
       const ended = await w.until(app, (a) => refused(a) || synced(a), "over");
       if (process.env.DEBUG)
         console.log(
-          JSON.stringify([ended.status?.operationState?.message, ended.status?.conditions?.map((c) => c.message)]).slice(0, 1_500),
+          JSON.stringify([
+            ended.status?.operationState?.message,
+            ended.status?.conditions?.map((c) => c.message),
+          ]).slice(0, 1_500),
         );
       // Git's own labels and finalizers are no secrets; that they are quoted is what helps.
       if (!/^labels|^finalizers/.test(_)) expect([app, shown([ended.status, ended.operation])]).toEqual([app, []]);

@@ -17,7 +17,10 @@ const components = document.components as Json;
 const deref = (node: Json): Json => {
   if (!node.$ref) return node;
   const [, , group, name] = node.$ref.split("/");
-  return deref({ ...components[group][name], ...Object.fromEntries(Object.entries(node).filter(([k]) => k !== "$ref")) });
+  return deref({
+    ...components[group][name],
+    ...Object.fromEntries(Object.entries(node).filter(([k]) => k !== "$ref")),
+  });
 };
 
 /** Values that have broken services before: bounds, encodings, names of prototypes, templates, numbers beyond their types. */
@@ -100,7 +103,8 @@ function draw(schema: Json, dice: Dice, name = "", depth = 0): unknown {
   if (type === "object" || s.properties) {
     const result: Json = {};
     for (const [key, member] of Object.entries<Json>(s.properties ?? {})) {
-      if ((s.required ?? []).includes(key) || (depth < 5 && dice() < 0.3)) result[key] = draw(member, dice, key, depth + 1);
+      if ((s.required ?? []).includes(key) || (depth < 5 && dice() < 0.3))
+        result[key] = draw(member, dice, key, depth + 1);
     }
     if (s.additionalProperties && dice() < 0.3)
       result[pick(["k", "a.b", "x/y", "é"], dice)] =
@@ -108,8 +112,11 @@ function draw(schema: Json, dice: Dice, name = "", depth = 0): unknown {
     return result;
   }
   if (type === "array")
-    return Array.from({ length: (s.minItems ?? 0) + Math.floor(dice() * 3) }, () => draw(s.items ?? {}, dice, name, depth + 1));
-  if (type === "integer" || type === "number") return pick([s.minimum ?? 0, s.maximum ?? 10, (s.minimum ?? 0) + 1, s.default ?? 1], dice);
+    return Array.from({ length: (s.minItems ?? 0) + Math.floor(dice() * 3) }, () =>
+      draw(s.items ?? {}, dice, name, depth + 1),
+    );
+  if (type === "integer" || type === "number")
+    return pick([s.minimum ?? 0, s.maximum ?? 10, (s.minimum ?? 0) + 1, s.default ?? 1], dice);
   if (type === "boolean") return dice() < 0.5;
   if (type === "null") return null;
   if (TEXTS[name]) return pick(TEXTS[name]!, dice);
@@ -138,7 +145,8 @@ export function requestsFor(dice: Dice, session: string, admin: string): () => R
       else if (p.name === "timeoutSeconds") query.push("timeoutSeconds=1");
       else if (p.required || dice() < 0.2) {
         const fixed = { nonce: "0123456789abcdef", filter: "spec.agent=a" }[p.name as string];
-        const drawn = () => (p.name === "org" || p.name === "project" ? pick(known!, dice) : String(draw(p.schema, dice, p.name)));
+        const drawn = () =>
+          p.name === "org" || p.name === "project" ? pick(known!, dice) : String(draw(p.schema, dice, p.name));
         const value = fixed ?? drawn();
         if (p.in === "query") query.push(`${p.name}=${encodeURIComponent(value)}`);
         else headers[p.name.toLowerCase()] = p.name === "Idempotency-Key" ? `k${Math.floor(dice() * 5)}` : '"1"';
@@ -181,7 +189,10 @@ const MUTATIONS: ((r: Request, dice: Dice) => Request)[] = [
     ...r,
     path: `${r.path}${r.path.includes("?") ? "&" : "?"}${pick(["org", "project", "limit", "cursor", "filter", "inherited", "since", "force", "x", "__proto__", "org[]"], dice)}=${encodeText(pick(NASTY, dice))}`,
   }),
-  (r, dice) => ({ ...r, path: r.path + pick(["/", "//", "/..", "/%2e%2e", "%ff", "%", "?", "?&&==", "#x", ";x"], dice) }),
+  (r, dice) => ({
+    ...r,
+    path: r.path + pick(["/", "//", "/..", "/%2e%2e", "%ff", "%", "?", "?&&==", "#x", ";x"], dice),
+  }),
   (r, dice) => ({
     ...r,
     method: pick(["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS"], dice),
@@ -227,7 +238,10 @@ const MUTATIONS: ((r: Request, dice: Dice) => Request)[] = [
       ),
     },
   }),
-  (r, dice) => ({ ...r, key: pick([undefined, "", "opk_default_x", `opk_default_${"A".repeat(43)}`, "opk__", "x".repeat(5_000)], dice) }),
+  (r, dice) => ({
+    ...r,
+    key: pick([undefined, "", "opk_default_x", `opk_default_${"A".repeat(43)}`, "opk__", "x".repeat(5_000)], dice),
+  }),
   (r, dice) =>
     r.raw === undefined
       ? r
@@ -279,7 +293,11 @@ function inBody(r: Request, dice: Dice): Request {
   else if (what < 0.3) holder[`${key}x`] = holder[key];
   else holder[key] = pick(NASTY, dice);
   // Lone surrogates must reach the service as escapes: JSON.stringify writes them so.
-  return { ...r, raw: r.operation === "exchange" ? JSON.stringify(value).replace(/"wait":[0-9]+/, '"wait":0') : JSON.stringify(value) };
+  return {
+    ...r,
+    raw:
+      r.operation === "exchange" ? JSON.stringify(value).replace(/"wait":[0-9]+/, '"wait":0') : JSON.stringify(value),
+  };
 }
 
 export function collect(value: unknown, places: [Json, string][]): void {

@@ -24,7 +24,11 @@ afterAll(async () => {
 const ok = { "a.yaml": configMap("a") };
 const nine = "123456789".split("");
 const bomb = `a0: &a0 [${nine}]\n${nine.map((n, i) => `a${n}: &a${n} [${nine.map(() => `*a${i}`)}]`).join("\n")}\n`;
-const kustomization = (text: string, more: Record<string, Change> = {}) => ({ "kustomization.yaml": text, ...ok, ...more });
+const kustomization = (text: string, more: Record<string, Change> = {}) => ({
+  "kustomization.yaml": text,
+  ...ok,
+  ...more,
+});
 const jsonnet = (text: string, more: Record<string, Change> = {}) => ({ "x.jsonnet": text, ...more });
 const fn = (annotation: string) =>
   `apiVersion: x/v1\nkind: X\nmetadata:\n  name: x\n  annotations:\n    config.kubernetes.io/function: |\n      ${annotation}\n`;
@@ -42,7 +46,14 @@ const kustomize: Case[] = [
     "oci://x/y",
     "../x//y?ref=1",
     "org-1@github.com:a/b.git",
-  ].map((base): Case => [`base ${base}`, () => kustomization(`resources: [${JSON.stringify(base)}]\n`), {}, /^SourceRefused.*remote base/]),
+  ].map(
+    (base): Case => [
+      `base ${base}`,
+      () => kustomization(`resources: [${JSON.stringify(base)}]\n`),
+      {},
+      /^SourceRefused.*remote base/,
+    ],
+  ),
   ["a base from here", () => kustomization(`resources: ["${probe.url}/x.yaml"]\n`), {}, /^SourceRefused.*remote base/],
   ["a component from here", () => kustomization(`components: ["${probe.url}/x"]\n`), {}, /^SourceRefused.*remote base/],
   ["an old base from here", () => kustomization(`bases: ["${probe.url}/x"]\n`), {}, /^SourceRefused.*remote base/],
@@ -56,10 +67,20 @@ const kustomize: Case[] = [
     {},
     /^SourceRefused.*remote file/,
   ],
-  ["a patch of this machine", () => kustomization("resources: [a.yaml]\npatches: [{path: /etc/passwd}]\n"), {}, /^KustomizeFailed/],
+  [
+    "a patch of this machine",
+    () => kustomization("resources: [a.yaml]\npatches: [{path: /etc/passwd}]\n"),
+    {},
+    /^KustomizeFailed/,
+  ],
   ["CRDs from here", () => kustomization(`crds: ["${probe.url}/c"]\n`), {}, /^SourceRefused.*remote file/],
   ["a schema from here", () => kustomization(`openapi: {path: "${probe.url}/o"}\n`), {}, /^SourceRefused.*remote file/],
-  ["a replacement from here", () => kustomization(`replacements: [{path: "${probe.url}/r"}]\n`), {}, /^SourceRefused.*remote file/],
+  [
+    "a replacement from here",
+    () => kustomization(`replacements: [{path: "${probe.url}/r"}]\n`),
+    {},
+    /^SourceRefused.*remote file/,
+  ],
   [
     "a file of this machine in a Secret",
     () => kustomization("secretGenerator: [{name: s, files: [/etc/passwd]}]\n"),
@@ -80,7 +101,10 @@ const kustomize: Case[] = [
   ],
   [
     "the environment",
-    () => kustomization("configMapGenerator: [{name: s, literals: [OUTPOST_CANARY], env: e}]\n", { e: "OUTPOST_CANARY\nHOME\n" }),
+    () =>
+      kustomization("configMapGenerator: [{name: s, literals: [OUTPOST_CANARY], env: e}]\n", {
+        e: "OUTPOST_CANARY\nHOME\n",
+      }),
     {},
     /^(KustomizeFailed|s-)/,
   ],
@@ -112,7 +136,10 @@ const kustomize: Case[] = [
   ],
   [
     "a container as transformer",
-    () => kustomization("resources: [a.yaml]\ntransformers: [t.yaml]\n", { "t.yaml": fn("container: {image: evil, network: true}") }),
+    () =>
+      kustomization("resources: [a.yaml]\ntransformers: [t.yaml]\n", {
+        "t.yaml": fn("container: {image: evil, network: true}"),
+      }),
     {},
     /^KustomizeFailed/,
   ],
@@ -124,11 +151,19 @@ const kustomize: Case[] = [
   ],
   [
     "a plugin by its name",
-    () => kustomization("generators: [g.yaml]\n", { "g.yaml": "apiVersion: someteam.example.com/v1\nkind: Evil\nmetadata: {name: x}\n" }),
+    () =>
+      kustomization("generators: [g.yaml]\n", {
+        "g.yaml": "apiVersion: someteam.example.com/v1\nkind: Evil\nmetadata: {name: x}\n",
+      }),
     {},
     /^KustomizeFailed/,
   ],
-  ["two kustomizations", () => kustomization("resources: [a.yaml]\n", { "kustomization.yml": "resources: []\n" }), {}, /^KustomizeFailed/],
+  [
+    "two kustomizations",
+    () => kustomization("resources: [a.yaml]\n", { "kustomization.yml": "resources: []\n" }),
+    {},
+    /^KustomizeFailed/,
+  ],
   ["a kustomization that multiplies", () => kustomization(bomb), {}, /^ManifestInvalid/],
   [
     "300 bases",
@@ -153,7 +188,12 @@ const programs: Case[] = [
     {},
     /^PathEscapesRepository/,
   ],
-  ["an import that is a link out", () => jsonnet("importstr 'p'", { p: { link: "/etc/passwd" } }), {}, /^PathEscapesRepository/],
+  [
+    "an import that is a link out",
+    () => jsonnet("importstr 'p'", { p: { link: "/etc/passwd" } }),
+    {},
+    /^PathEscapesRepository/,
+  ],
   [
     "a variable that imports",
     () => jsonnet("std.extVar('x')"),
@@ -166,7 +206,12 @@ const programs: Case[] = [
     { directory: { jsonnet: { extVars: [{ name: "--ext-code-file", value: "x" }] } } },
     /^x$/,
   ],
-  ["a variable without a name", () => jsonnet("{}"), { directory: { jsonnet: { tlas: [{ name: "a=b", value: "x" }] } } }, /^JsonnetFailed/],
+  [
+    "a variable without a name",
+    () => jsonnet("{}"),
+    { directory: { jsonnet: { tlas: [{ name: "a=b", value: "x" }] } } },
+    /^JsonnetFailed/,
+  ],
   ["a library above", () => jsonnet("{}"), { directory: { jsonnet: { libs: ["../.."] } } }, /^PathEscapesRepository/],
   ["a function without end", () => jsonnet("local f(x) = f(x + 1); f(0)"), {}, /^(JsonnetFailed|SourceTooLarge)/],
   [

@@ -16,7 +16,10 @@ const OPTIONS = "argocd.argoproj.io/sync-options";
 const object = (head: string, metadata: string, rest = "") => `${head}\nmetadata: {${metadata}}\n${rest}\n`;
 const SECRET_HEAD = "apiVersion: v1\nkind: Secret";
 const CM = "apiVersion: v1\nkind: ConfigMap";
-const chart = (template: string) => ({ "Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n", "templates/x.yaml": template });
+const chart = (template: string) => ({
+  "Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+  "templates/x.yaml": template,
+});
 const jobYaml = (where: string, annotations: string) =>
   object(
     "apiVersion: batch/v1\nkind: Job",
@@ -29,15 +32,23 @@ export function attempts(git: GitServer): [string, Attempt][] {
   const stolenSource = { repoURL: git.cloneUrl("theirs/code"), path: ".", targetRevision: "main" };
   const ownSource = { repoURL: git.cloneUrl("ours/base"), path: ".", targetRevision: "main" };
   const own = { "a.yaml": configMap("own", {}) };
-  const look = chart(`${CM}\nmetadata: {name: look}\ndata: {x: {{ (lookup "v1" "Secret" "theirs" "token") | toJson | quote }}}\n`);
+  const look = chart(
+    `${CM}\nmetadata: {name: look}\ndata: {x: {{ (lookup "v1" "Secret" "theirs" "token") | toJson | quote }}}\n`,
+  );
   return [
     // Where its objects go.
-    ["an object in their namespace", { files: { "a.yaml": configMap("app", { text: "mine" }, ", namespace: theirs") } }],
+    [
+      "an object in their namespace",
+      { files: { "a.yaml": configMap("app", { text: "mine" }, ", namespace: theirs") } },
+    ],
     ["an object in the system's namespace", { files: { "a.yaml": configMap("x", {}, ", namespace: kube-system") } }],
     ["their namespace as its destination", { spec: { destination: { name: "in-cluster", namespace: "theirs" } } }],
     ["no namespace as its destination", { spec: { destination: { name: "in-cluster", namespace: "" } } }],
     ["a namespace that is a path", { spec: { destination: { name: "in-cluster", namespace: "ours/../theirs" } } }],
-    ["another spelling of the cluster", { spec: { destination: { server: "https://kubernetes.default.svc/", namespace: "theirs" } } }],
+    [
+      "another spelling of the cluster",
+      { spec: { destination: { server: "https://kubernetes.default.svc/", namespace: "theirs" } } },
+    ],
     ["a cluster by its name in capitals", { spec: { destination: { name: "IN-CLUSTER", namespace: "theirs" } } }],
     ["an object whose namespace is a path", { files: { "a.yaml": configMap("x", {}, ', namespace: "../theirs"') } }],
     ["an object whose namespace is two dots", { files: { "a.yaml": configMap("x", {}, ', namespace: ".."') } }],
@@ -68,7 +79,11 @@ export function attempts(git: GitServer): [string, Attempt][] {
     ["a kind that is denied", { files: { "a.yaml": object(SECRET_HEAD, "name: mine") } }],
     [
       "a kind that is denied, in a list",
-      { files: { "a.yaml": `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: mine}}\n` } },
+      {
+        files: {
+          "a.yaml": `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: mine}}\n`,
+        },
+      },
     ],
     [
       "a kind that is denied, in a list of lists",
@@ -82,8 +97,14 @@ export function attempts(git: GitServer): [string, Attempt][] {
       "a kind that is denied, in a list of its own",
       { files: { "a.yaml": "apiVersion: v1\nkind: SecretList\nitems:\n- {metadata: {name: mine}}\n" } },
     ],
-    ["a kind that is denied, spelled otherwise", { files: { "a.yaml": object("apiVersion: v1\nkind: secret", "name: mine") } }],
-    ["a kind that is denied, in another version", { files: { "a.yaml": object("apiVersion: /v1\nkind: Secret", "name: mine") } }],
+    [
+      "a kind that is denied, spelled otherwise",
+      { files: { "a.yaml": object("apiVersion: v1\nkind: secret", "name: mine") } },
+    ],
+    [
+      "a kind that is denied, in another version",
+      { files: { "a.yaml": object("apiVersion: /v1\nkind: Secret", "name: mine") } },
+    ],
     [
       "a kind that is denied, as a hook",
       { files: { "a.yaml": object(SECRET_HEAD, "name: mine, annotations: {argocd.argoproj.io/hook: PreSync}") } },
@@ -101,7 +122,10 @@ export function attempts(git: GitServer): [string, Attempt][] {
       "a kind that is denied, as Helm's hook",
       { files: { "a.yaml": object(SECRET_HEAD, "name: mine, annotations: {helm.sh/hook: pre-install}") } },
     ],
-    ["a kind that is denied, made by kustomize", { files: { "kustomization.yaml": "secretGenerator: [{name: mine, literals: [a=b]}]\n" } }],
+    [
+      "a kind that is denied, made by kustomize",
+      { files: { "kustomization.yaml": "secretGenerator: [{name: mine, literals: [a=b]}]\n" } },
+    ],
     [
       "a kind that is denied, with options that skip what is checked",
       {
@@ -114,14 +138,23 @@ export function attempts(git: GitServer): [string, Attempt][] {
       },
     ],
     ["a hook in their namespace", { files: { "a.yaml": jobYaml("theirs", "argocd.argoproj.io/hook: PreSync") } }],
-    ["a role of its namespace", { files: { "a.yaml": object(`apiVersion: ${RBAC}/v1\nkind: Role`, "name: escape", "rules: []") } }],
-    ["a role of the cluster", { files: { "a.yaml": object(`apiVersion: ${RBAC}/v1\nkind: ClusterRole`, "name: escape", "rules: []") } }],
+    [
+      "a role of its namespace",
+      { files: { "a.yaml": object(`apiVersion: ${RBAC}/v1\nkind: Role`, "name: escape", "rules: []") } },
+    ],
+    [
+      "a role of the cluster",
+      { files: { "a.yaml": object(`apiVersion: ${RBAC}/v1\nkind: ClusterRole`, "name: escape", "rules: []") } },
+    ],
     ["a namespace of its own", { files: { "a.yaml": object("apiVersion: v1\nkind: Namespace", "name: made") } }],
     [
       "their namespace with other labels",
       {
         files: {
-          "a.yaml": object("apiVersion: v1\nkind: Namespace", "name: theirs, labels: {pod-security.kubernetes.io/enforce: privileged}"),
+          "a.yaml": object(
+            "apiVersion: v1\nkind: Namespace",
+            "name: theirs, labels: {pod-security.kubernetes.io/enforce: privileged}",
+          ),
         },
       },
     ],
@@ -156,13 +189,25 @@ export function attempts(git: GitServer): [string, Attempt][] {
       "an object of the cluster that says it has a namespace",
       {
         files: {
-          "a.yaml": object("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass", "name: escape, namespace: ours", "value: 1000000000"),
+          "a.yaml": object(
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass",
+            "name: escape, namespace: ours",
+            "value: 1000000000",
+          ),
         },
       },
     ],
     [
       "an object of the cluster in another version, with a namespace",
-      { files: { "a.yaml": object(`apiVersion: ${RBAC}/v1beta9\nkind: ClusterRole`, "name: escape, namespace: ours", "rules: []") } },
+      {
+        files: {
+          "a.yaml": object(
+            `apiVersion: ${RBAC}/v1beta9\nkind: ClusterRole`,
+            "name: escape, namespace: ours",
+            "rules: []",
+          ),
+        },
+      },
     ],
     // The agent's own objects: an application of an application is under its project like any other.
     [
@@ -204,10 +249,19 @@ export function attempts(git: GitServer): [string, Attempt][] {
     // Where it comes from.
     ["their repository as its source", { spec: { source: stolenSource } }],
     ["their repository among its sources", { spec: { source: undefined, sources: [ownSource, stolenSource] } }],
-    ["their repository as values", { spec: { source: undefined, sources: [ownSource, { ...stolenSource, path: undefined, ref: "v" }] } }],
+    [
+      "their repository as values",
+      { spec: { source: undefined, sources: [ownSource, { ...stolenSource, path: undefined, ref: "v" }] } },
+    ],
     ["their repository by dots", { spec: { source: { ...ownSource, repoURL: `${git.url}/ours/../theirs/code.git` } } }],
-    ["their repository by a backslash", { spec: { source: { ...ownSource, repoURL: `${git.url}/ours/..\\theirs\\code.git` } } }],
-    ["their repository by encoded dots", { spec: { source: { ...ownSource, repoURL: `${git.url}/ours/%2e%2e%2ftheirs%2fcode.git` } } }],
+    [
+      "their repository by a backslash",
+      { spec: { source: { ...ownSource, repoURL: `${git.url}/ours/..\\theirs\\code.git` } } },
+    ],
+    [
+      "their repository by encoded dots",
+      { spec: { source: { ...ownSource, repoURL: `${git.url}/ours/%2e%2e%2ftheirs%2fcode.git` } } },
+    ],
     [
       "their repository as a user's name",
       { spec: { source: { ...ownSource, repoURL: `${git.url.replace("://", "://ours@")}/theirs/code.git` } } },
@@ -217,7 +271,10 @@ export function attempts(git: GitServer): [string, Attempt][] {
       "their repository in an operation that prunes",
       operating({ sync: { source: stolenSource, prune: true, syncStrategy: { apply: { force: true } } } }),
     ],
-    ["their repository among an operation's sources", operating({ sync: { sources: [stolenSource], revisions: ["main"] } })],
+    [
+      "their repository among an operation's sources",
+      operating({ sync: { sources: [stolenSource], revisions: ["main"] } }),
+    ],
     [
       "their repository by an operation of a part",
       operating({ sync: { source: stolenSource, resources: [{ kind: "ConfigMap", name: "stolen" }] } }),
@@ -252,8 +309,14 @@ export function attempts(git: GitServer): [string, Attempt][] {
         },
       },
     ],
-    ["objects in an operation itself", operating({ sync: { manifests: [configMap("app", { text: "mine" }, ", namespace: theirs")] } })],
-    ["their repository, compared already as its status says", { spec: { source: stolenSource }, status: { sync: { status: "Synced" } } }],
+    [
+      "objects in an operation itself",
+      operating({ sync: { manifests: [configMap("app", { text: "mine" }, ", namespace: theirs")] } }),
+    ],
+    [
+      "their repository, compared already as its status says",
+      { spec: { source: stolenSource }, status: { sync: { status: "Synced" } } },
+    ],
     // Whose objects they are.
     [
       "its objects marked as theirs",
@@ -271,7 +334,11 @@ export function attempts(git: GitServer): [string, Attempt][] {
       "their object, replaced by force",
       {
         files: {
-          "a.yaml": configMap("settings", {}, `, namespace: theirs, annotations: {${OPTIONS}: "Replace=true,Force=true"}`),
+          "a.yaml": configMap(
+            "settings",
+            {},
+            `, namespace: theirs, annotations: {${OPTIONS}: "Replace=true,Force=true"}`,
+          ),
         },
       },
     ],
@@ -281,7 +348,14 @@ export function attempts(git: GitServer): [string, Attempt][] {
         files: own,
         status: {
           resources: [
-            { version: "v1", kind: "ConfigMap", namespace: "theirs", name: "settings", status: "OutOfSync", requiresPruning: true },
+            {
+              version: "v1",
+              kind: "ConfigMap",
+              namespace: "theirs",
+              name: "settings",
+              status: "OutOfSync",
+              requiresPruning: true,
+            },
           ],
         },
         operation: { sync: { prune: true } },
@@ -309,7 +383,13 @@ export function attempts(git: GitServer): [string, Attempt][] {
           sync: {
             prune: true,
             syncStrategy: { apply: { force: true } },
-            syncOptions: ["Replace=true", "Force=true", "ServerSideApply=true", "Validate=false", "RespectIgnoreDifferences=true"],
+            syncOptions: [
+              "Replace=true",
+              "Force=true",
+              "ServerSideApply=true",
+              "Validate=false",
+              "RespectIgnoreDifferences=true",
+            ],
           },
         },
       },

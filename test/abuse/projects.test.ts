@@ -30,8 +30,15 @@ let before: string;
 beforeAll(async () => {
   w = await world();
   for (const name of ["ours", "theirs"]) await namespace(name);
-  await w.git.createRepository("theirs/code", { files: { "stolen.yaml": configMap("stolen", { text: CANARY }) }, users: { them: "p" } });
-  const metadata = { name: "repo-theirs", namespace: w.namespace, labels: { "argocd.argoproj.io/secret-type": "repository" } };
+  await w.git.createRepository("theirs/code", {
+    files: { "stolen.yaml": configMap("stolen", { text: CANARY }) },
+    users: { them: "p" },
+  });
+  const metadata = {
+    name: "repo-theirs",
+    namespace: w.namespace,
+    labels: { "argocd.argoproj.io/secret-type": "repository" },
+  };
   const stringData = { type: "git", url: w.git.cloneUrl("theirs/code"), username: "them", password: "p" };
   value(await w.client.create(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, stringData }));
   const destinations = (name: string) => [{ server: "https://kubernetes.default.svc", namespace: name }];
@@ -57,7 +64,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => w?.stop(), 30_000);
 
-const theirs = (repo: string) => ({ repo, project: "theirs", destination: { name: "in-cluster", namespace: "theirs" } });
+const theirs = (repo: string) => ({
+  repo,
+  project: "theirs",
+  destination: { name: "in-cluster", namespace: "theirs" },
+});
 const plain = (where: string, name: string, data: object, metadata: object = {}) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -73,7 +84,12 @@ const secret = (where: string, name: string) => ({
 const namespace = async (name: string) =>
   value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
 async function project(name: string, spec: object): Promise<void> {
-  const object = { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { name, namespace: w.namespace }, spec };
+  const object = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name, namespace: w.namespace },
+    spec,
+  };
   value(await w.client.apply(RESOURCES.appProject, object));
 }
 
@@ -83,7 +99,9 @@ async function standing(): Promise<string> {
     ...["theirs", "ours", "default", "kube-system", w.namespace].flatMap((where) =>
       [RESOURCES.secret, ROLE, BINDING].map((one) => w.client.list(one, { namespace: where })),
     ),
-    ...["theirs", "default", "kube-system"].flatMap((where) => [CONFIG_MAP, JOB].map((one) => w.client.list(one, { namespace: where }))),
+    ...["theirs", "default", "kube-system"].flatMap((where) =>
+      [CONFIG_MAP, JOB].map((one) => w.client.list(one, { namespace: where })),
+    ),
     ...[RESOURCES.namespace, CRD, PRIORITY].map((one) => w.client.list(one)),
     ...[CLUSTER_ROLE, CLUSTER_BINDING].map((one) => w.client.list(one, { fieldSelector: "metadata.name=escape" })),
     ...[RESOURCES.appProject, SET].map((one) => w.client.list(one, { namespace: w.namespace })),
@@ -91,7 +109,13 @@ async function standing(): Promise<string> {
   ]);
   const lines = all.flatMap((one) =>
     value(one).items.map(({ kind, metadata: m, data, spec }) =>
-      [kind, m.namespace, m.name, m.uid, JSON.stringify([m.labels, m.deletionTimestamp, kind === "AppProject" ? spec : data])].join(" "),
+      [
+        kind,
+        m.namespace,
+        m.name,
+        m.uid,
+        JSON.stringify([m.labels, m.deletionTimestamp, kind === "AppProject" ? spec : data]),
+      ].join(" "),
     ),
   );
   return lines
@@ -105,10 +129,15 @@ const over = ({ operation, status }: Application) =>
   status?.conditions?.some(({ type }) => /^(InvalidSpec|Comparison|Deletion)Error$/.test(type));
 
 /** Makes an application of the team and its repository; false when the API server does not take it. */
-async function attempt(name: string, { files, spec, annotations, finalizers, operation, status }: Attempt): Promise<boolean> {
+async function attempt(
+  name: string,
+  { files, spec, annotations, finalizers, operation, status }: Attempt,
+): Promise<boolean> {
   const repoURL = w.git.cloneUrl(`ours/${name}`);
   // Names of their own, so that no attempt stands in the way of another one.
-  const texts = Object.entries(files ?? {}).map(([at, text]) => [at, text.replace(/name: (own|mine)\b/g, `name: $1-${name}`)] as const);
+  const texts = Object.entries(files ?? {}).map(
+    ([at, text]) => [at, text.replace(/name: (own|mine)\b/g, `name: $1-${name}`)] as const,
+  );
   if (files) await w.git.createRepository(`ours/${name}`, { files: Object.fromEntries(texts) });
   const { source, ...more } = (spec ?? {}) as Partial<Application["spec"]>;
   const made = await w.client.create(RESOURCES.application, {
@@ -119,7 +148,14 @@ async function attempt(name: string, { files, spec, annotations, finalizers, ope
       project: "ours",
       ...(more.sources
         ? {}
-        : { source: { path: ".", targetRevision: "main", ...source, repoURL: files ? repoURL : (source?.repoURL ?? repoURL) } }),
+        : {
+            source: {
+              path: ".",
+              targetRevision: "main",
+              ...source,
+              repoURL: files ? repoURL : (source?.repoURL ?? repoURL),
+            },
+          }),
       destination: { name: "in-cluster", namespace: "ours" },
       syncPolicy: {},
       ...more,
@@ -149,14 +185,19 @@ test("whatever a team writes, nothing outside of its project is changed, made or
   }
   const maps = value(await w.client.list(CONFIG_MAP, { namespace: "ours" })).items;
   for (const map of maps)
-    if (map.metadata.name === "stolen" || JSON.stringify(map).includes(CANARY)) wrong.push(`ConfigMap ${map.metadata.name}`);
+    if (map.metadata.name === "stolen" || JSON.stringify(map).includes(CANARY))
+      wrong.push(`ConfigMap ${map.metadata.name}`);
   expect(wrong).toEqual([]);
   expect((await standing()).split("\n")).toEqual(before.split("\n"));
 }, 240_000);
 
 test("what one team may not have is not kept from who may", async () => {
   await w.git.createRepository("ours/claims", { files: { "a.yaml": configMap("wanted", {}, ", namespace: theirs") } });
-  await w.app("claims", { repo: "ours/claims", project: "ours", destination: { name: "in-cluster", namespace: "ours" } });
+  await w.app("claims", {
+    repo: "ours/claims",
+    project: "ours",
+    destination: { name: "in-cluster", namespace: "ours" },
+  });
   await w.until("claims", (a) => /not permitted/.test(a.status?.operationState?.message ?? ""), "refused");
   await w.git.createRepository("theirs/wanted", { files: { "a.yaml": configMap("wanted", { text: "theirs" }) } });
   await w.app("wanted", theirs("theirs/wanted"));
@@ -175,7 +216,8 @@ test("an object with another's label and mark is neither pruned nor shown as his
   await w.until(long, synced, "Synced");
   const first = await w.object(CONFIG_MAP, "shared", "both");
   // Another application whose name is the first one's label wants it as a hook, which goes before it is made.
-  const hook = ", annotations: {argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: BeforeHookCreation}";
+  const hook =
+    ", annotations: {argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: BeforeHookCreation}";
   await w.git.createRepository("ours/alike", { files: { "a.yaml": configMap("both", { text: "second" }, hook) } });
   await w.app(alike, { repo: "ours/alike", ...shared, syncPolicy: {} });
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, alike, { operation: { sync: {} } }));
@@ -207,9 +249,20 @@ test("where a cluster is given by its namespaces, nothing of the cluster itself 
     destination: { name: "narrow", namespace: "ours" },
     syncPolicy: { automated: {}, retry: { limit: 0 } },
   });
-  await w.until("narrow", (a) => a.status?.operationState?.phase !== undefined && a.status.operationState.phase !== "Running", "ended");
+  await w.until(
+    "narrow",
+    (a) => a.status?.operationState?.phase !== undefined && a.status.operationState.phase !== "Running",
+    "ended",
+  );
   expect(await w.object(PRIORITY, undefined, "escape")).toBeUndefined();
-  value(await w.client.mergePatch(RESOURCES.secret, w.namespace, "cluster-narrow", { stringData: { clusterResources: "true" } }));
+  value(
+    await w.client.mergePatch(RESOURCES.secret, w.namespace, "cluster-narrow", {
+      stringData: { clusterResources: "true" },
+    }),
+  );
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "narrow", { operation: { sync: {} } }));
-  await until("the object of the cluster, now that it may be", async () => (await w.object(PRIORITY, undefined, "escape")) !== undefined);
+  await until(
+    "the object of the cluster, now that it may be",
+    async () => (await w.object(PRIORITY, undefined, "escape")) !== undefined,
+  );
 }, 60_000);

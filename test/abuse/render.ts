@@ -44,7 +44,10 @@ export async function startProbe(service: RepoService): Promise<Probe> {
       const ms = Date.now() - started;
       worst.ms = Math.max(worst.ms, ms);
       const growth = (process.memoryUsage.rss() - before) / 2 ** 20;
-      const shown = got.kind === "done" ? got.value.objects!.map((o) => o.metadata.name).join(",") : `${got.reason}: ${got.message}`;
+      const shown =
+        got.kind === "done"
+          ? got.value.objects!.map((o) => o.metadata.name).join(",")
+          : `${got.reason}: ${got.message}`;
       const faults = [
         ms > MAX_MS && `took ${ms} ms`,
         growth > MAX_GROWTH_MIB && `grew by ${growth} MiB`,

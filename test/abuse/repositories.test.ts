@@ -33,10 +33,20 @@ const meta = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
 type Case = [string, () => Record<string, Change>, Partial<Source>, RegExp];
 const links: Case[] = [
   ["a link to a file of this machine", () => ({ "a.yaml": { link: "/etc/passwd" } }), {}, /^PathEscapesRepository/],
-  ["a link to a secret of this machine", () => ({ "a.yaml": { link: `${work}/secret.yaml` } }), {}, /^PathEscapesRepository/],
+  [
+    "a link to a secret of this machine",
+    () => ({ "a.yaml": { link: `${work}/secret.yaml` } }),
+    {},
+    /^PathEscapesRepository/,
+  ],
   ["a link above the root", () => ({ "a.yaml": { link: "../../../../../etc/passwd" } }), {}, /^PathEscapesRepository/],
   ["a link to the process", () => ({ "a.yaml": { link: "/proc/self/environ" } }), {}, /^PathEscapesRepository/],
-  ["a link above by way of a folder", () => ({ "d/e/a.yaml": { link: "../../../x.yaml" } }), { path: "d/e" }, /^PathEscapesRepository/],
+  [
+    "a link above by way of a folder",
+    () => ({ "d/e/a.yaml": { link: "../../../x.yaml" } }),
+    { path: "d/e" },
+    /^PathEscapesRepository/,
+  ],
   [
     "links that lead out together",
     () => ({ "a.yaml": { link: "b" }, b: { link: "c" }, c: { link: "../x" } }),
@@ -46,9 +56,19 @@ const links: Case[] = [
   ["a link nobody reads", () => ({ ...ok, "notes.txt": { link: "/etc/passwd" } }), {}, /^PathEscapesRepository/],
   ["a folder that is a link out", () => ({ d: { link: "/etc" } }), { path: "d" }, /^PathEscapesRepository/],
   ["a path through a link out", () => ({ d: { link: ".." } }), { path: "d/d/d" }, /^PathEscapesRepository/],
-  ["links in a circle", () => ({ "a.yaml": { link: "b.yaml" }, "b.yaml": { link: "a.yaml" } }), {}, /^SourceRefused.*too many links/],
+  [
+    "links in a circle",
+    () => ({ "a.yaml": { link: "b.yaml" }, "b.yaml": { link: "a.yaml" } }),
+    {},
+    /^SourceRefused.*too many links/,
+  ],
   ["a link to itself", () => ({ d: { link: "d" } }), { path: "d" }, /^SourceRefused.*too many links/],
-  ["a link to its own folder, all levels", () => ({ ...ok, "d/loop": { link: ".." } }), { directory: { recurse: true } }, /^a$/],
+  [
+    "a link to its own folder, all levels",
+    () => ({ ...ok, "d/loop": { link: ".." } }),
+    { directory: { recurse: true } },
+    /^a$/,
+  ],
   [
     "a chain of 60 links",
     () => Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`l${i}`, { link: `l${i + 1}` }])),
@@ -56,8 +76,18 @@ const links: Case[] = [
     /^SourceRefused.*too many links/,
   ],
   ["a link to what is not there", () => ({ "a.yaml": { link: "nope.yaml" } }), {}, /^$/],
-  ["settings that are a link out", () => ({ ...ok, ".argocd-source.yaml": { link: "/etc/passwd" } }), {}, /^PathEscapesRepository/],
-  ["a kustomization that is a link out", () => ({ "kustomization.yaml": { link: "/etc/passwd" } }), {}, /^PathEscapesRepository/],
+  [
+    "settings that are a link out",
+    () => ({ ...ok, ".argocd-source.yaml": { link: "/etc/passwd" } }),
+    {},
+    /^PathEscapesRepository/,
+  ],
+  [
+    "a kustomization that is a link out",
+    () => ({ "kustomization.yaml": { link: "/etc/passwd" } }),
+    {},
+    /^PathEscapesRepository/,
+  ],
   [
     "a resource that is a link out",
     () => ({ "kustomization.yaml": "resources: [b.yaml]\n", "b.yaml": { link: `${work}/secret.yaml` } }),
@@ -118,7 +148,9 @@ const content: Case[] = [
   ["YAML 50,000 deep", () => ({ "a.yaml": `${meta}x: ${"[".repeat(50_000)}\n` }), {}, /^ManifestInvalid/],
   [
     "YAML 5,000 deep by lines",
-    () => ({ "a.yaml": `${meta}x:\n${Array.from({ length: 2_000 }, (_, i) => `${" ".repeat(i + 1)}k:`).join("\n")}\n` }),
+    () => ({
+      "a.yaml": `${meta}x:\n${Array.from({ length: 2_000 }, (_, i) => `${" ".repeat(i + 1)}k:`).join("\n")}\n`,
+    }),
     {},
     /^(ManifestInvalid|a$)/,
   ],
@@ -148,12 +180,26 @@ const content: Case[] = [
     {},
     /^ManifestInvalid/,
   ],
-  ["metadata that is a text", () => ({ "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: x\n" }), {}, /^ManifestInvalid/],
-  ["a name that is an object", () => ({ "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {a: 1}}\n" }), {}, /^ManifestInvalid/],
+  [
+    "metadata that is a text",
+    () => ({ "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: x\n" }),
+    {},
+    /^ManifestInvalid/,
+  ],
+  [
+    "a name that is an object",
+    () => ({ "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {a: 1}}\n" }),
+    {},
+    /^ManifestInvalid/,
+  ],
   ["bytes that are no text", () => ({ "a.yaml": Buffer.from([0x61, 0x70, 0xff, 0xfe, 0, 0xc3, 0x28]) }), {}, /^$/],
   [
     "attributes with a filter",
-    () => ({ ...ok, ".gitattributes": "* filter=evil\n", ".gitconfig": `[filter "evil"]\n\tsmudge = touch ${escaped}\n` }),
+    () => ({
+      ...ok,
+      ".gitattributes": "* filter=evil\n",
+      ".gitconfig": `[filter "evil"]\n\tsmudge = touch ${escaped}\n`,
+    }),
     {},
     /^a$/,
   ],
@@ -170,7 +216,10 @@ const content: Case[] = [
   ["hooks", () => ({ ...ok, "hooks/post-checkout": { exec: `#!/bin/sh\ntouch ${escaped}\n` } }), {}, /^a$/],
   [
     "modules with a command",
-    () => ({ ...ok, ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch% ${escaped}\n\tupdate = !touch ${escaped}\n` }),
+    () => ({
+      ...ok,
+      ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch% ${escaped}\n\tupdate = !touch ${escaped}\n`,
+    }),
     { directory: { recurse: true } },
     /^a$/,
   ],
@@ -200,7 +249,12 @@ const allowed: Case[] = [
   ["a module at a cloud's metadata", () => module("http://169.254.169.254/x"), {}, /^RepositoryUrlRefused/],
   ["a module on another host", () => module(`${probe.url}/x.git`), {}, /^RepositoryUrlRefused.*another host/],
   ["a module above its host", () => module("../../../../../etc"), {}, /^RepositoryUrlRefused.*above/],
-  ["a module that updates by a command", () => module("../x.git", `\tupdate = !touch ${escaped}\n`), {}, /^SourceRefused.*command/],
+  [
+    "a module that updates by a command",
+    () => module("../x.git", `\tupdate = !touch ${escaped}\n`),
+    {},
+    /^SourceRefused.*command/,
+  ],
   ["a module's path above", () => module("../x.git", "", "../../m"), {}, /^SourceRefused/],
   ["a module's path in .git", () => module("../x.git", "", ".git/hooks"), {}, /^SourceRefused/],
   [
@@ -216,11 +270,18 @@ const allowed: Case[] = [
     /^(SourceRefused|PathEscapes)/,
   ],
   ["a module's path with a line's end (CVE-2025-48384)", () => module("../x.git", "", '"m\r"'), {}, /^SourceRefused/],
-  ["modules that include a file", () => module("../x.git", "[include]\n\tpath = /etc/passwd\n"), {}, /^(RevisionNotFound|Repository)/],
+  [
+    "modules that include a file",
+    () => module("../x.git", "[include]\n\tpath = /etc/passwd\n"),
+    {},
+    /^(RevisionNotFound|Repository)/,
+  ],
   ["modules of 200 kB", () => module("../x.git", `# ${"x".repeat(200_000)}\n`), {}, /^SourceTooLarge/],
   [
     "a pointer to LFS of a terabyte",
-    () => ({ "a.yaml": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 1000000000000\n` }),
+    () => ({
+      "a.yaml": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 1000000000000\n`,
+    }),
     {},
     /^SourceTooLarge/,
   ],
@@ -242,7 +303,8 @@ const allowed: Case[] = [
 ];
 const cases = [...links, ...paths, ...content, ...allowed];
 
-test(`there are ${cases.length} hostile repositories, at least 60`, () => expect(cases.length).toBeGreaterThanOrEqual(60));
+test(`there are ${cases.length} hostile repositories, at least 60`, () =>
+  expect(cases.length).toBeGreaterThanOrEqual(60));
 
 test.each(cases)(
   "a hostile repository does nothing: %s",
@@ -275,13 +337,19 @@ test.each<[string, Partial<RepoAccess>, RegExp]>([
     "",
     "https://",
     "x".repeat(3_000),
-  ].map((url): [string, Partial<RepoAccess>, RegExp] => [JSON.stringify(url.slice(0, 40)), { url }, /^RepositoryUrlRefused/]),
+  ].map((url): [string, Partial<RepoAccess>, RegExp] => [
+    JSON.stringify(url.slice(0, 40)),
+    { url },
+    /^RepositoryUrlRefused/,
+  ]),
   ["a chart at a cloud's metadata", { url: "http://169.254.169.254/charts", type: "helm" }, /^RepositoryUrlRefused/],
   ["a chart in a file", { url: "file:///etc", type: "helm" }, /^RepositoryUrlRefused/],
   ["an artifact at a cloud's metadata", { url: "oci://169.254.169.254/x/y" }, /^RepositoryUrlRefused/],
 ])("an address nobody may ask is refused: %s", async (_, repo, want) => {
   const source = { repoURL: repo.url!, path: ".", ...(repo.type === "helm" ? { chart: "x" } : {}) };
-  expect(await probe.outcome({ ...bench.request("none", source), sources: [{ source, repo: repo as RepoAccess }] })).toMatch(want);
+  expect(
+    await probe.outcome({ ...bench.request("none", source), sources: [{ source, repo: repo as RepoAccess }] }),
+  ).toMatch(want);
 });
 
 /** A commit with a tree that git itself would not make. */
@@ -300,7 +368,8 @@ async function raw(entries: [string, string, string][]): Promise<string> {
     "tree",
     Buffer.concat(
       entries.flatMap(([mode, entry, text]) => {
-        const folder = () => put("tree", Buffer.concat([Buffer.from("100644 config\0"), Buffer.from(inner(text), "hex")]));
+        const folder = () =>
+          put("tree", Buffer.concat([Buffer.from("100644 config\0"), Buffer.from(inner(text), "hex")]));
         const object = () => (mode === "40000" ? folder() : inner(text));
         const sha = mode === "160000" ? "1".repeat(40) : object();
         return [Buffer.from(`${mode} ${entry}\0`), Buffer.from(sha, "hex")];
@@ -350,7 +419,11 @@ describe("a server that is not a Git server", () => {
         const more = () => {
           let room = true;
           while (room && !to.destroyed)
-            room = to.write(Array.from({ length: 500 }, () => packet(`${"a".repeat(40)} refs/heads/${"x".repeat(200)}${i++}\n`)).join(""));
+            room = to.write(
+              Array.from({ length: 500 }, () => packet(`${"a".repeat(40)} refs/heads/${"x".repeat(200)}${i++}\n`)).join(
+                "",
+              ),
+            );
         };
         to.on("drain", more);
         more();
@@ -362,7 +435,11 @@ describe("a server that is not a Git server", () => {
       (to) => to.writeHead(200, { "content-type": "text/html" }).end("<html>sign in</html>"),
       /^(Repository|RevisionNotFound)/,
     ],
-    ["a redirect to a cloud's metadata", (to) => to.writeHead(302, { location: "http://169.254.169.254/x" }).end(), /^Repository/],
+    [
+      "a redirect to a cloud's metadata",
+      (to) => to.writeHead(302, { location: "http://169.254.169.254/x" }).end(),
+      /^Repository/,
+    ],
     ["a redirect to a file", (to) => to.writeHead(302, { location: "file:///etc/passwd" }).end(), /^Repository/],
     ["a length that lies", (to) => to.writeHead(200, advertised).end("ffff# service"), /^(Repository|NotARepository)/],
   ])(

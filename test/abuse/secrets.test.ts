@@ -82,7 +82,9 @@ beforeAll(async () => {
     let body = "";
     for await (const part of request) body += part;
     const all = JSON.stringify({ headers: request.headers, body });
-    response.writeHead(500, { "x-was": encodeURIComponent(body.slice(0, 500)), "content-type": "application/json" }).end(all);
+    response
+      .writeHead(500, { "x-was": encodeURIComponent(body.slice(0, 500)), "content-type": "application/json" })
+      .end(all);
   });
   await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
   const of = (source: number) => canaries.filter((canary) => canary.source === source);
@@ -93,7 +95,9 @@ beforeAll(async () => {
   for (const { name, value } of of(3)) aws.secrets.set(`canaries/${name}`, value);
   const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   const data = Object.fromEntries(of(2).map(({ name, value }) => [name, Buffer.from(value).toString("base64")]));
-  await client.json("POST", "/api/v1/namespaces", { body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } } });
+  await client.json("POST", "/api/v1/namespaces", {
+    body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } },
+  });
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "canaries", namespace: "team" }, data };
   expect((await client.json("POST", "/api/v1/namespaces/team/secrets", { body: secret })).kind).toBe("done");
   await client.close();
@@ -182,7 +186,10 @@ test("what tasks show of their secrets is found nowhere", async () => {
     cancelled: await createTask(service, {
       params: { script: 'echo begin; printf %s "$S3"; printf %s "$S7" | base64; sleep 60', env: env() },
     }),
-    late: await createTask(service, { params: { script: 'printf "%s" "$S11"; sleep 60', env: env() }, timeoutSeconds: 3 }),
+    late: await createTask(service, {
+      params: { script: 'printf "%s" "$S11"; sleep 60', env: env() },
+      timeoutSeconds: 3,
+    }),
     asked: await createTask(service, {
       kind: "http.request",
       params: {
@@ -199,7 +206,9 @@ test("what tasks show of their secrets is found nowhere", async () => {
     tooShort: await createTask(service, { params: { script: "true", env: { ...env(), P: "${secret:env/PIN}" } } }),
     tooLong: await createTask(service, { params: { script: "true", env: { ...env(), P: "${secret:env/HUGE}" } } }),
     missing: await createTask(service, { params: { script: "true", env: { ...env(), P: "${secret:aws/none}" } } }),
-    badName: await createTask(service, { params: { script: "true", env: { ...env(), "no name": reference(canaries[1]!) } } }),
+    badName: await createTask(service, {
+      params: { script: "true", env: { ...env(), "no name": reference(canaries[1]!) } },
+    }),
   };
   await waitTask(service, ids.cancelled, "Running", 60_000);
   await until("it has written", async () => (await logsOf(service, ids.cancelled)).lines.length, 60_000);
@@ -257,9 +266,15 @@ test("what tasks show of their secrets is found nowhere", async () => {
 });
 
 test("a script that holds a reference is refused with a way to do it", async () => {
-  const id = await createTask(service, { params: { script: "echo ${secret:env/S0}" } }).catch((error: Error) => error.message);
+  const id = await createTask(service, { params: { script: "echo ${secret:env/S0}" } }).catch(
+    (error: Error) => error.message,
+  );
   if (/^t-/.test(id))
-    expect(await waitTask(service, id)).toMatchObject({ state: "Failed", reason: "SecretRefused", message: expect.stringMatching(/env/) });
+    expect(await waitTask(service, id)).toMatchObject({
+      state: "Failed",
+      reason: "SecretRefused",
+      message: expect.stringMatching(/env/),
+    });
   else expect(id).toMatch(/secret/i);
 });
 

@@ -51,8 +51,14 @@ beforeAll(async () => {
   for (const name of ["team-a", "team-b"])
     value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
   await Promise.all([
-    w.git.createRepository("a/code", { files: { "a.yaml": configMap("app", { text: CANARY, rev: "1" }) }, users: { ana: "A-PASSWORD" } }),
-    w.git.createRepository("platform/code", { files: { "p.yaml": configMap("p", { text: CANARY }) }, users: { admin: "ADMIN-PASSWORD" } }),
+    w.git.createRepository("a/code", {
+      files: { "a.yaml": configMap("app", { text: CANARY, rev: "1" }) },
+      users: { ana: "A-PASSWORD" },
+    }),
+    w.git.createRepository("platform/code", {
+      files: { "p.yaml": configMap("p", { text: CANARY }) },
+      users: { admin: "ADMIN-PASSWORD" },
+    }),
     w.git.createRepository("b/code", { files: { "b.yaml": configMap("b", { text: "b" }) } }),
   ]);
   const rules = {
@@ -73,9 +79,22 @@ beforeAll(async () => {
     const patch = { metadata: { annotations: { [TENANT]: tenant } } };
     value(await w.client.mergePatch(RESOURCES.appProject, w.namespace, name, patch));
   }
-  await secret("repository", "repo-code-x", { url: w.git.cloneUrl("a/code"), username: "ana", password: "A-PASSWORD" }, A);
-  await secret("repo-creds", "repocreds-platform", { url: `${w.git.url}/platform/`, username: "admin", password: "ADMIN-PASSWORD" });
-  await w.app("by-name", { repo: "a/code", project: "a", destination: { name: "in-cluster", namespace: "team-a" } }, marked(A));
+  await secret(
+    "repository",
+    "repo-code-x",
+    { url: w.git.cloneUrl("a/code"), username: "ana", password: "A-PASSWORD" },
+    A,
+  );
+  await secret("repo-creds", "repocreds-platform", {
+    url: `${w.git.url}/platform/`,
+    username: "admin",
+    password: "ADMIN-PASSWORD",
+  });
+  await w.app(
+    "by-name",
+    { repo: "a/code", project: "a", destination: { name: "in-cluster", namespace: "team-a" } },
+    marked(A),
+  );
   await w.until("by-name", synced, "Synced");
 }, 240_000);
 
@@ -85,13 +104,38 @@ afterAll(async () => {
 }, 60_000);
 
 const marked = (tenant: string) => ({ annotations: { [TENANT]: tenant } });
-const delivery = (collection: Schemas["WorkerObject"]["collection"], id: string, spec: object): Schemas["WorkerObject"] =>
-  ({ worker: "w", collection, key: `b/-/${id}`, name: `${id}-b0b0b0`, uid: `uid-${id}`, generation: ++number, op: "put", spec }) as never;
+const delivery = (
+  collection: Schemas["WorkerObject"]["collection"],
+  id: string,
+  spec: object,
+): Schemas["WorkerObject"] =>
+  ({
+    worker: "w",
+    collection,
+    key: `b/-/${id}`,
+    name: `${id}-b0b0b0`,
+    uid: `uid-${id}`,
+    generation: ++number,
+    op: "put",
+    spec,
+  }) as never;
 
 /** As if the link, or an older one, had written it. */
-async function secret(type: string, name: string, fields: Record<string, string>, tenant?: string): Promise<KubeObject> {
-  const metadata = { name, namespace: w.namespace, labels: { "argocd.argoproj.io/secret-type": type }, ...(tenant ? marked(tenant) : {}) };
-  return value(await w.client.apply(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, stringData: fields }));
+async function secret(
+  type: string,
+  name: string,
+  fields: Record<string, string>,
+  tenant?: string,
+): Promise<KubeObject> {
+  const metadata = {
+    name,
+    namespace: w.namespace,
+    labels: { "argocd.argoproj.io/secret-type": type },
+    ...(tenant ? marked(tenant) : {}),
+  };
+  return value(
+    await w.client.apply(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, stringData: fields }),
+  );
 }
 
 /** A proxy that answers nothing and remembers all that it is told. */
@@ -111,7 +155,10 @@ function leaks(): string[] {
   const told = proxy.seen.join("\n");
   const secrets = texts.flatMap((text) => [text, Buffer.from(text).toString("base64")]);
   // The engine's own token for the cluster would be the worst of all.
-  return [...secrets.filter((text) => told.includes(text)), ...(/authorization: bearer/i.test(told) ? ["a bearer token"] : [])];
+  return [
+    ...secrets.filter((text) => told.includes(text)),
+    ...(/authorization: bearer/i.test(told) ? ["a bearer token"] : []),
+  ];
 }
 
 /** What a pushes next arrives in a's namespace, and b's proxy has heard nothing of it. */
@@ -130,15 +177,23 @@ async function attempt(spec: object, files?: Record<string, string>): Promise<st
   if (files) await w.git.createRepository(`b/${name}`, { files });
   await w.app(
     name,
-    { repo: files ? `b/${name}` : "b/code", project: "b", destination: { name: "in-cluster", namespace: "team-b" }, ...spec },
+    {
+      repo: files ? `b/${name}` : "b/code",
+      project: "b",
+      destination: { name: "in-cluster", namespace: "team-b" },
+      ...spec,
+    },
     marked(B),
   );
   const app = await w.until(name, (one) => (one.status?.conditions?.length ?? 0) > 0 || synced(one), "looked at");
   await w.client.delete(RESOURCES.application, w.namespace, name, {});
-  return synced(app) ? "Synced" : (app.status?.conditions ?? []).map(({ reason, message }) => `${reason}: ${message}`).join("\n");
+  return synced(app)
+    ? "Synced"
+    : (app.status?.conditions ?? []).map(({ reason, message }) => `${reason}: ${message}`).join("\n");
 }
 
-const EVIL_CONFIG = () => JSON.stringify({ bearerToken: "b", proxyUrl: proxy.url, tlsClientConfig: { insecure: true } });
+const EVIL_CONFIG = () =>
+  JSON.stringify({ bearerToken: "b", proxyUrl: proxy.url, tlsClientConfig: { insecure: true } });
 
 test.each([
   HOME,
@@ -150,16 +205,27 @@ test.each([
 ])(
   "b registers the agent's own cluster as %s: refused, and without effect where it was written",
   async (server) => {
-    for (const more of [{}, { proxyUrl: proxy.url }, { insecure: true }, { serverName: "evil" }, { proxyUrl: proxy.url, insecure: true }])
-      expect(await putCluster(ctx, delivery("clusters", "evil", { agent: "account.prod", server, ...more }))).toMatchObject({
+    for (const more of [
+      {},
+      { proxyUrl: proxy.url },
+      { insecure: true },
+      { serverName: "evil" },
+      { proxyUrl: proxy.url, insecure: true },
+    ])
+      expect(
+        await putCluster(ctx, delivery("clusters", "evil", { agent: "account.prod", server, ...more })),
+      ).toMatchObject({
         reason: "HomeClusterReserved",
       });
-    for (const name of ["in-cluster", "evil"]) await secret("cluster", `cluster-0-${name}`, { name, server, config: EVIL_CONFIG() }, B);
+    for (const name of ["in-cluster", "evil"])
+      await secret("cluster", `cluster-0-${name}`, { name, server, config: EVIL_CONFIG() }, B);
     await unharmed();
     expect(await attempt({ destination: { name: "evil", namespace: "team-b" } })).toMatch(/^ClusterSecretInvalid/);
     // Its address is the agent's own cluster for b as well: what b deploys there arrives.
     const name = `b-${++number}`;
-    expect(await attempt({ destination: { server, namespace: "team-b" } }, { "b.yaml": configMap(name, {}) })).toBe("Synced");
+    expect(await attempt({ destination: { server, namespace: "team-b" } }, { "b.yaml": configMap(name, {}) })).toBe(
+      "Synced",
+    );
     expect(await w.object(RESOURCES.configMap, "team-b", name)).toBeDefined();
   },
   120_000,
@@ -177,7 +243,10 @@ test("b registers a's repository with a proxy, without checks, in other spelling
   const url = w.git.cloneUrl("a/code");
   for (const [id, spelling] of Object.entries({ a0: url, a1: url.replace(/\.git$/, ""), a2: `${url}/` }))
     expect(
-      await putRepository(ctx, delivery("repositories", id, { agent: "account.prod", url: spelling, proxy: proxy.url, insecure: true })),
+      await putRepository(
+        ctx,
+        delivery("repositories", id, { agent: "account.prod", url: spelling, proxy: proxy.url, insecure: true }),
+      ),
     ).toMatchObject({
       kind: "done",
     });
@@ -222,13 +291,25 @@ test("b's host keys stay in b's Secret: nobody else trusts them", async () => {
 });
 
 test.each<[string, () => [object, Record<string, string>?]]>([
-  ["the agent's namespace as its destination", () => [{ destination: { name: "in-cluster", namespace: "outpost-agent" } }]],
-  ["an object in the agent's namespace", () => [{}, { "x.yaml": configMap("argocd-cm", { a: "b" }, ", namespace: outpost-agent") }]],
-  ["the agent's Namespace itself", () => [{}, { "x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: outpost-agent}\n" }]],
+  [
+    "the agent's namespace as its destination",
+    () => [{ destination: { name: "in-cluster", namespace: "outpost-agent" } }],
+  ],
+  [
+    "an object in the agent's namespace",
+    () => [{}, { "x.yaml": configMap("argocd-cm", { a: "b" }, ", namespace: outpost-agent") }],
+  ],
+  [
+    "the agent's Namespace itself",
+    () => [{}, { "x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: outpost-agent}\n" }],
+  ],
   ["an application of its own in the agent's namespace", () => [{}, { "x.yaml": child("outpost-agent") }]],
   ["a child of another tenant", () => [{}, { "x.yaml": child("team-b", `annotations: {${TENANT}: ${A}}`) }]],
   ["a child that the service made", () => [{}, { "x.yaml": child("team-b", 'labels: {outpost.dev/managed: "true"}') }]],
-  ["a child with the service's scope", () => [{}, { "x.yaml": child("team-b", "annotations: {outpost.dev/scope: acme/-/-}") }]],
+  [
+    "a child with the service's scope",
+    () => [{}, { "x.yaml": child("team-b", "annotations: {outpost.dev/scope: acme/-/-}") }],
+  ],
 ])(
   "b's application brings %s: refused with a reason",
   async (_, what) => {
@@ -236,7 +317,8 @@ test.each<[string, () => [object, Record<string, string>?]]>([
     const before = await w.object(RESOURCES.configMap, w.namespace, "argocd-cm");
     expect(await attempt(spec, files)).toMatch(/the agent's own|only Outpost sets/);
     expect(await w.object(RESOURCES.configMap, w.namespace, "argocd-cm")).toEqual(before);
-    for (const where of [w.namespace, "team-b"]) expect(await w.object(RESOURCES.application, where, "child")).toBeUndefined();
+    for (const where of [w.namespace, "team-b"])
+      expect(await w.object(RESOURCES.application, where, "child")).toBeUndefined();
   },
   120_000,
 );
@@ -249,7 +331,11 @@ spec: {project: default, source: {repoURL: "https://git.example/x", path: .}, de
 
 test("a child that b's application makes elsewhere is b's", async () => {
   await w.git.createRepository("b/parent", { files: { "x.yaml": child("team-b").replaceAll("child", "grandchild") } });
-  await w.app("parent", { repo: "b/parent", project: "b", destination: { name: "in-cluster", namespace: "team-b" } }, marked(B));
+  await w.app(
+    "parent",
+    { repo: "b/parent", project: "b", destination: { name: "in-cluster", namespace: "team-b" } },
+    marked(B),
+  );
   await w.until("parent", synced, "Synced");
   expect((await w.object(RESOURCES.application, "team-b", "grandchild"))?.metadata.annotations?.[TENANT]).toBe(B);
 }, 120_000);
@@ -298,7 +384,10 @@ test("b's set sees no cluster of a, and sends no token of the agent's namespace 
   await secret("cluster", "cluster-prod-x", { name: "prod-x", server: "https://prod.example", config: "{}" }, A);
   await secret("scm-creds", "scm-token", { token: "ADMIN-PASSWORD" });
   const clusters = value(
-    await w.client.list(RESOURCES.secret, { namespace: w.namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" }),
+    await w.client.list(RESOURCES.secret, {
+      namespace: w.namespace,
+      labelSelector: "argocd.argoproj.io/secret-type=cluster",
+    }),
   );
   const seen = (tenant?: string) =>
     clusterWorld({
@@ -330,13 +419,24 @@ test("b's set sees no cluster of a, and sends no token of the agent's namespace 
 }, 60_000);
 
 test("what an older agent wrote of a tenant without its mark is not told as known, so that it is sent again", async () => {
-  const marks = { "outpost.dev/uid": "u", "outpost.dev/generation": "3", "outpost.dev/scope": `acme/${B}`, "outpost.dev/id": "old" };
+  const marks = {
+    "outpost.dev/uid": "u",
+    "outpost.dev/generation": "3",
+    "outpost.dev/scope": `acme/${B}`,
+    "outpost.dev/id": "old",
+  };
   const labels = { "outpost.dev/managed": "true", "argocd.argoproj.io/secret-type": "repository" };
   const write = (name: string, annotations: Record<string, string>) =>
-    w.client.apply(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: w.namespace, labels, annotations } });
+    w.client.apply(RESOURCES.secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace: w.namespace, labels, annotations },
+    });
   value(await write("repo-old", { ...marks, "outpost.dev/uid": "own" }));
   value(await write("repo-old-b0b0b0", { ...marks, "outpost.dev/uid": "legacy" }));
-  value(await write("repo-new-b0b0b0", { ...marks, "outpost.dev/uid": "marked", "outpost.dev/id": "new", [TENANT]: B }));
+  value(
+    await write("repo-new-b0b0b0", { ...marks, "outpost.dev/uid": "marked", "outpost.dev/id": "new", [TENANT]: B }),
+  );
   const abort = new AbortController();
   const nothing = () => undefined;
   const parts = { reports: { put: nothing } as never, inbox: { poke: nothing, size: 0 } as never, connection: nothing };

@@ -47,7 +47,12 @@ beforeAll(async () => {
     clusterResourceWhitelist: [{ group: "*", kind: "*" }],
     destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "team:deployer" }],
   };
-  const project = { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { name: "team", namespace: w.namespace }, spec };
+  const project = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name: "team", namespace: w.namespace },
+    spec,
+  };
   value(await w.client.apply(RESOURCES.appProject, project));
   const secret = (namespace: string, its: string, labels?: Record<string, string>) =>
     w.client.create(RESOURCES.secret, {
@@ -126,12 +131,18 @@ const CASES: [string, string, Partial<Application["spec"]["syncPolicy"] & object
   [
     "labels that lift what a namespace forbids",
     configMap("m1", {}),
-    { syncOptions: ["CreateNamespace=true"], managedNamespaceMetadata: { labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
+    {
+      syncOptions: ["CreateNamespace=true"],
+      managedNamespaceMetadata: { labels: { "pod-security.kubernetes.io/enforce": "privileged" } },
+    },
   ],
   ["a hook before", `${configMap("m3", {})}---\n${job("PreSync")}`],
   ["a hook after", `${configMap("m2", {})}---\n${job("PostSync")}`],
   ["a hook on failure", `${secretYaml("team")}---\n${job("SyncFail")}`],
-  ["a replacement by force of what is there", secretYaml("team", annotated("sync-options", "Force=true,Replace=true"), "theirs")],
+  [
+    "a replacement by force of what is there",
+    secretYaml("team", annotated("sync-options", "Force=true,Replace=true"), "theirs"),
+  ],
   ["a replacement elsewhere", secretYaml("other", annotated("sync-options", "Replace=true"), "theirs")],
   ["apply on the server's side", secretYaml("team", annotated("sync-options", "ServerSideApply=true,Validate=false"))],
   [
@@ -142,7 +153,9 @@ const CASES: [string, string, Partial<Application["spec"]["syncPolicy"] & object
 ];
 
 test("whatever a tenant writes, what Kubernetes denies to its account is not done", async () => {
-  const files = Object.fromEntries(CASES.map(([, yaml], i) => [`c${i}/a.yaml`, yaml.replace(/name: (mine|job)\b/g, `name: $1-${i}`)]));
+  const files = Object.fromEntries(
+    CASES.map(([, yaml], i) => [`c${i}/a.yaml`, yaml.replace(/name: (mine|job)\b/g, `name: $1-${i}`)]),
+  );
   await w.git.createRepository("tenant", { files: { ...files, "prunes/a.yaml": configMap("kept", {}) } });
   const retry = { limit: 0 };
   for (const [i, [, , policy]] of CASES.entries()) {
@@ -172,12 +185,19 @@ test("whatever a tenant writes, what Kubernetes denies to its account is not don
   });
   const ended: string[] = [];
   for (const name of [...CASES.map((_, i) => `c${i}`), "nowhere", "prunes"]) {
-    const app = await w.until(name, (a) => /^(Failed|Error|Succeeded)$/.test(a.status?.operationState?.phase ?? ""), "ended");
+    const app = await w.until(
+      name,
+      (a) => /^(Failed|Error|Succeeded)$/.test(a.status?.operationState?.phase ?? ""),
+      "ended",
+    );
     ended.push(`${name} ${app.status!.operationState!.phase}`);
   }
   expect(await standing()).toBe(before);
   // Only what it may do was done.
-  const may = new Set(["prunes Succeeded", ...CASES.flatMap(([title], i) => (title.startsWith("labels") ? [`c${i} Succeeded`] : []))]);
+  const may = new Set([
+    "prunes Succeeded",
+    ...CASES.flatMap(([title], i) => (title.startsWith("labels") ? [`c${i} Succeeded`] : [])),
+  ]);
   expect(ended.filter((line) => !line.endsWith("Failed") && !line.endsWith("Error") && !may.has(line))).toEqual([]);
 }, 90_000);
 
@@ -197,10 +217,17 @@ test("nor is it when an application goes, with all that it says is its own", asy
 
 test("a difference shows nothing that its account may not read", async () => {
   await w.git.createRepository("reads", {
-    files: { "a.yaml": `${configMap("theirs", { a: "mine" }, ", namespace: other")}---\n${secretYaml("team", "", "theirs")}` },
+    files: {
+      "a.yaml": `${configMap("theirs", { a: "mine" }, ", namespace: other")}---\n${secretYaml("team", "", "theirs")}`,
+    },
   });
   const manual = { syncPolicy: {} };
-  await w.app("reads", { repo: "reads", project: "team", destination: { name: "in-cluster", namespace: "team" }, ...manual });
+  await w.app("reads", {
+    repo: "reads",
+    project: "team",
+    destination: { name: "in-cluster", namespace: "team" },
+    ...manual,
+  });
   const app = await w.get("reads");
   const folder = mkdtempSync(join(tmpdir(), "outpost-tenancy-"));
   const repo = new RepoService({ folder, cache: new MemoryCache() });
@@ -211,7 +238,12 @@ test("a difference shows nothing that its account may not read", async () => {
     const key = "-/-/reads";
     const delivered = marked(app, key, "u1");
     value(
-      await w.client.mergePatch(RESOURCES.application, w.namespace, nameOf({ collection: "applications", key, name: "reads" }), delivered),
+      await w.client.mergePatch(
+        RESOURCES.application,
+        w.namespace,
+        nameOf({ collection: "applications", key, name: "reads" }),
+        delivered,
+      ),
     );
     const task = {
       worker: "w",
@@ -245,13 +277,22 @@ function marked(app: KubeObject, key: string, uid: string): object {
 
 describe("poison", () => {
   const source = () => ({ repoURL: w.git.cloneUrl("good"), path: ".", targetRevision: "main" });
-  const good = () => ({ project: "default", destination: { name: "in-cluster", namespace: "poison" }, source: source() });
+  const good = () => ({
+    project: "default",
+    destination: { name: "in-cluster", namespace: "poison" },
+    source: source(),
+  });
   const automated = { syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"] } };
   const long = "x".repeat(200_000);
   const slashes = "/".repeat(200_000);
   const deep = (n: number): unknown => (n === 0 ? 1 : { a: deep(n - 1) });
   // Whatever the API server takes: an annotation is any text, and most of a specification is kept as it is.
-  const POISON: (() => { spec?: object; annotations?: Record<string, string>; operation?: unknown; status?: unknown })[] = [
+  const POISON: (() => {
+    spec?: object;
+    annotations?: Record<string, string>;
+    operation?: unknown;
+    status?: unknown;
+  })[] = [
     () => ({ spec: { source: { repoURL: "" } } }),
     () => ({ spec: { source: { ...source(), helm: "no" } } }),
     () => ({ spec: { source: { ...source(), helm: { parameters: "no", valueFiles: 7, valuesObject: [] } } } }),
@@ -268,9 +309,17 @@ describe("poison", () => {
     () => ({ spec: { destination: {} } }),
     () => ({ spec: { destination: { server: "no url", namespace: "../x" } } }),
     () => ({ spec: { project: long.slice(0, 1_000) } }),
-    () => ({ spec: { ignoreDifferences: [{ kind: "*", jqPathExpressions: [".[", "..|..|..|.."], jsonPointers: ["no", ""] }] } }),
-    () => ({ spec: { syncPolicy: { automated: {}, retry: { limit: "many", backoff: { duration: "soon", factor: "x" } } } } }),
-    () => ({ spec: { syncPolicy: { automated: {}, syncOptions: ["=", "Replace", "CreateNamespace=maybe", long.slice(0, 5_000)] } } }),
+    () => ({
+      spec: { ignoreDifferences: [{ kind: "*", jqPathExpressions: [".[", "..|..|..|.."], jsonPointers: ["no", ""] }] },
+    }),
+    () => ({
+      spec: { syncPolicy: { automated: {}, retry: { limit: "many", backoff: { duration: "soon", factor: "x" } } } },
+    }),
+    () => ({
+      spec: {
+        syncPolicy: { automated: {}, syncOptions: ["=", "Replace", "CreateNamespace=maybe", long.slice(0, 5_000)] },
+      },
+    }),
     () => ({ spec: { source: { ...source(), helm: { valuesObject: deep(400) } } } }),
     () => ({ spec: { revisionHistoryLimit: -1 } }),
     () => ({ annotations: { "argocd.argoproj.io/refresh": "{" } }),

@@ -11,7 +11,13 @@ import { B, OWN } from "./tenant-tricks.ts";
 const CANARY = "canary-of-others";
 const LOOKUP = "outpost.dev/helm-lookup";
 const RBAC = "rbac.authorization.k8s.io";
-const BINDING: Resource = { group: RBAC, version: "v1", kind: "ClusterRoleBinding", plural: "clusterrolebindings", namespaced: false };
+const BINDING: Resource = {
+  group: RBAC,
+  version: "v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
 
 let w: World;
 beforeAll(async () => {
@@ -33,7 +39,9 @@ beforeAll(async () => {
   await secret(OWN, "repo-a", CANARY, { "argocd.argoproj.io/secret-type": "repository" });
   await secret("team-b", "own", "seen");
   const wide = { sourceRepos: ["*"], clusterResourceWhitelist: [{ group: "*", kind: "*" }] };
-  const accounts = { destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "team-b:all" }] };
+  const accounts = {
+    destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "team-b:all" }],
+  };
   await project(w, "limit", { ...wide, destinations: [{ server: "*", namespace: "*" }], ...accounts });
   await project(w, "b", { ...wide, destinations: [{ server: "*", namespace: "team-b" }] });
   const annotate = async (name: string, annotations: object) =>
@@ -115,8 +123,12 @@ const judged = ({ status }: Application) =>
   (status?.conditions ?? []).some(({ type }) => /Error$/.test(type));
 const betrays = (what: unknown) => {
   const text = JSON.stringify(what ?? "");
-  const inner = [...text.matchAll(/[A-Za-z0-9+/]{16,}={0,2}/g)].map(([one]) => Buffer.from(one, "base64").toString("utf8"));
-  return [text, ...inner].some((one) => [CANARY, Buffer.from(CANARY).toString("base64")].some((canary) => one.includes(canary)));
+  const inner = [...text.matchAll(/[A-Za-z0-9+/]{16,}={0,2}/g)].map(([one]) =>
+    Buffer.from(one, "base64").toString("utf8"),
+  );
+  return [text, ...inner].some((one) =>
+    [CANARY, Buffer.from(CANARY).toString("base64")].some((canary) => one.includes(canary)),
+  );
 };
 
 async function make(name: string, way: Way, found: string): Promise<void> {
@@ -127,12 +139,16 @@ async function make(name: string, way: Way, found: string): Promise<void> {
 }
 
 test("b's chart looks up what is in its own namespace, and what is in none", async () => {
-  const found = '(list (lookup "v1" "Secret" "team-b" "own").data.k (lookup "v1" "Namespace" "" "b-only").metadata.name)';
+  const found =
+    '(list (lookup "v1" "Secret" "team-b" "own").data.k (lookup "v1" "Namespace" "" "b-only").metadata.name)';
   await make("fine", WAYS[0]!, found);
   const app = await w.until("fine", judged, "judged");
   expect(app.status?.conditions ?? []).toEqual([]);
   const data = (await w.object(CONFIG_MAP, "team-b", "fine"))?.data?.found;
-  expect(JSON.parse(Buffer.from(data ?? "", "base64").toString())).toEqual([Buffer.from("seen").toString("base64"), "b-only"]);
+  expect(JSON.parse(Buffer.from(data ?? "", "base64").toString())).toEqual([
+    Buffer.from("seen").toString("base64"),
+    "b-only",
+  ]);
 }, 120_000);
 
 test("b's chart looks up nothing outside of what its project deploys to, whatever its account may read", async () => {
@@ -160,14 +176,29 @@ test("nor does a chart of an application that b's set makes", async () => {
   };
   const metadata = { name: "looks-b0b0b0b0b0b0", namespace: OWN, annotations: { [TENANT]: B } };
   const elements = [{ account: "all" }];
-  const spec = { goTemplate: true, generators: [{ list: { elements } }], template, syncPolicy: { preserveResourcesOnDeletion: true } };
-  value(await w.client.create(APPLICATION_SET, { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", metadata, spec }));
+  const spec = {
+    goTemplate: true,
+    generators: [{ list: { elements } }],
+    template,
+    syncPolicy: { preserveResourcesOnDeletion: true },
+  };
+  value(
+    await w.client.create(APPLICATION_SET, {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "ApplicationSet",
+      metadata,
+      spec,
+    }),
+  );
   const { home, repo, repositories } = w.controller.deps;
   const log = { warn: () => {}, error: () => {} };
   const sets = new SetController({ home, namespace: OWN, repo, access: (url) => repositories.find(url), log });
   await sets.start();
   try {
-    await w.settled(async () => (await w.object(RESOURCES.application, OWN, "of-set-b0b0b0b0b0b0")) !== undefined, "made");
+    await w.settled(
+      async () => (await w.object(RESOURCES.application, OWN, "of-set-b0b0b0b0b0b0")) !== undefined,
+      "made",
+    );
     const app = await w.until("of-set-b0b0b0b0b0b0", judged, "judged");
     expect(JSON.stringify(app.status?.conditions)).toMatch(/the agent's own: charts of a tenant read nothing there/);
     expect(betrays((await w.object(CONFIG_MAP, "team-b", "of-set"))?.data)).toBe(false);

@@ -15,7 +15,13 @@ import { A, B, combinations, FORGERIES, HOME, OWN, type Places, TEMPLATES, type 
 const CANARY = "canary-of-a";
 const PASSWORDS = ["A-PASSWORD", "ADMIN-PASSWORD"];
 const RBAC = "rbac.authorization.k8s.io";
-const BINDING: Resource = { group: RBAC, version: "v1", kind: "ClusterRoleBinding", plural: "clusterrolebindings", namespaced: false };
+const BINDING: Resource = {
+  group: RBAC,
+  version: "v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
 const ENDED_MS = 300_000;
 
 let w: World;
@@ -50,20 +56,26 @@ beforeAll(async () => {
   w = await world();
   evil = await listener(() => w.git.cloneUrl("a/code"));
   at = { repository: (name) => w.git.cloneUrl(name), redirect: `${evil.url}/x.git` };
-  const namespace = (name: string) => w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const namespace = (name: string) =>
+    w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   for (const name of ["team-a", "team-b"]) value(await namespace(name));
   await w.git.createRepository("a/code", {
     files: { "a.yaml": configMap("app", { text: CANARY, rev: "1" }) },
     users: { ana: PASSWORDS[0]! },
   });
-  await w.git.createRepository("platform/code", { files: { "p.yaml": configMap("p", { text: CANARY }) }, users: { admin: PASSWORDS[1]! } });
+  await w.git.createRepository("platform/code", {
+    files: { "p.yaml": configMap("p", { text: CANARY }) },
+    users: { admin: PASSWORDS[1]! },
+  });
   await w.git.createRepository("b/code", { files: { "b.yaml": configMap("b", { text: "b" }) } });
   const rules = {
     sourceRepos: ["*"],
     destinations: [{ server: "*", namespace: "*" }],
     clusterResourceWhitelist: [{ group: "*", kind: "*" }],
   };
-  const accounts = { destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "kube-system:all" }] };
+  const accounts = {
+    destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "kube-system:all" }],
+  };
   for (const name of ["limit", "internal", "globbed"]) await project(w, name, { ...rules, ...accounts });
   for (const name of ["a", "b"]) await project(w, name, rules);
   await annotate(RESOURCES.appProject, "limit", { [ALLOWED_SCOPES]: "a,b" });
@@ -81,7 +93,11 @@ beforeAll(async () => {
   );
   const url = at.repository("a/code");
   await secret("repository", "repo-code-a", { url, username: "ana", password: PASSWORDS[0]! }, A);
-  await secret("repo-creds", "repocreds-platform", { url: `${w.git.url}/platform/`, username: "admin", password: PASSWORDS[1]! });
+  await secret("repo-creds", "repocreds-platform", {
+    url: `${w.git.url}/platform/`,
+    username: "admin",
+    password: PASSWORDS[1]!,
+  });
   await secret(
     "cluster",
     "cluster-prod-a",
@@ -93,9 +109,15 @@ beforeAll(async () => {
   await secret("repository", "repo-0-slash", { url: `${url}/`, ...trap }, B);
   await secret("repository", "repo-0-platform", { url: at.repository("platform/code"), ...trap }, B);
   for (const [i, path] of ["a/", "a/code", "platform/"].entries())
-    await secret("repo-creds", `repocreds-${i}`, { url: `${w.git.url}/${path}`, username: "b", password: "b", proxy: evil.url }, B);
+    await secret(
+      "repo-creds",
+      `repocreds-${i}`,
+      { url: `${w.git.url}/${path}`, username: "b", password: "b", proxy: evil.url },
+      B,
+    );
   const config = JSON.stringify({ bearerToken: "b", proxyUrl: evil.url, tlsClientConfig: { insecure: true } });
-  for (const name of ["in-cluster", "evil"]) await secret("cluster", `cluster-0-${name}`, { name, server: HOME, config }, B);
+  for (const name of ["in-cluster", "evil"])
+    await secret("cluster", `cluster-0-${name}`, { name, server: HOME, config }, B);
   await secret("cluster", "cluster-0-prod-a", { name: "prod-a", server: "https://prod-a.example", config }, B);
   const victim = { repo: "a/code", project: "a", destination: { name: "in-cluster", namespace: "team-a" } };
   await w.app("victim", victim, { annotations: { [TENANT]: A } });
@@ -119,7 +141,9 @@ async function standing(): Promise<string> {
     w.client.list(RESOURCES.application),
     w.client.list(RESOURCES.namespace),
   ]);
-  const others = lists.flatMap((one) => value(one).items).filter(({ metadata }) => !metadata.labels?.["attack.test/is"]);
+  const others = lists
+    .flatMap((one) => value(one).items)
+    .filter(({ metadata }) => !metadata.labels?.["attack.test/is"]);
   return others
     .map(({ kind, metadata: { namespace, name, uid, labels, annotations, ownerReferences }, data, spec }) =>
       JSON.stringify([kind, namespace, name, uid, labels, annotations, ownerReferences, data, spec]),
@@ -134,10 +158,14 @@ function leaks(): string[] {
     text,
     Buffer.from(text).toString("base64"),
   ]);
-  return [...secrets.filter((text) => told.includes(text)), ...(/authorization":"bearer/i.test(told) ? ["a bearer token"] : [])];
+  return [
+    ...secrets.filter((text) => told.includes(text)),
+    ...(/authorization":"bearer/i.test(told) ? ["a bearer token"] : []),
+  ];
 }
 
-const isError = ({ type }: { type: string }) => /Error$/.test(type) || type === "SyncBlocked" || type === "SharedResourceWarning";
+const isError = ({ type }: { type: string }) =>
+  /Error$/.test(type) || type === "SyncBlocked" || type === "SharedResourceWarning";
 const isJudged = ({ status }: Application) =>
   /^(Failed|Error|Succeeded)$/.test(status?.operationState?.phase ?? "") || (status?.conditions ?? []).some(isError);
 /** What of an attack came through, in a few words; nothing when it was refused. */
@@ -149,7 +177,9 @@ function success(app: Application): string | undefined {
 }
 
 async function attacks(): Promise<Application[]> {
-  const { items } = value(await w.client.list(RESOURCES.application, { namespace: OWN, labelSelector: "attack.test/is=true" }));
+  const { items } = value(
+    await w.client.list(RESOURCES.application, { namespace: OWN, labelSelector: "attack.test/is=true" }),
+  );
   return items as Application[];
 }
 async function judged(count: number): Promise<Application[]> {
@@ -164,7 +194,8 @@ async function judged(count: number): Promise<Application[]> {
       status?.operationState?.message,
       status?.conditions,
     ];
-    if (Date.now() > deadline) throw new Error(`${open.length} of ${all.length} are open: ${JSON.stringify(open.map(told), null, 1)}`);
+    if (Date.now() > deadline)
+      throw new Error(`${open.length} of ${all.length} are open: ${JSON.stringify(open.map(told), null, 1)}`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
@@ -177,14 +208,21 @@ async function removeAll(): Promise<void> {
 async function unharmed(rev: string): Promise<void> {
   await w.git.commit("a/code", { "a.yaml": configMap("app", { text: CANARY, rev }) }, `rev ${rev}`);
   await w.refresh("victim", "hard");
-  await w.settled(async () => (await w.object(RESOURCES.configMap, "team-a", "app"))?.data?.rev === rev, `revision ${rev} of a is there`);
+  await w.settled(
+    async () => (await w.object(RESOURCES.configMap, "team-a", "app"))?.data?.rev === rev,
+    `revision ${rev} of a is there`,
+  );
 }
 
 const specOf = (tricks: Trick[], repository = "b/code") => ({
   project: "b",
   source: { repoURL: at.repository(repository), path: ".", targetRevision: "main" },
   destination: { name: "in-cluster", namespace: "team-b" },
-  syncPolicy: { automated: { prune: true, selfHeal: true }, retry: { limit: 0 }, syncOptions: ["PrunePropagationPolicy=background"] },
+  syncPolicy: {
+    automated: { prune: true, selfHeal: true },
+    retry: { limit: 0 },
+    syncOptions: ["PrunePropagationPolicy=background"],
+  },
   ...Object.assign({}, ...tricks.map(({ spec }) => spec?.(at) ?? {})),
 });
 
@@ -203,7 +241,9 @@ test("no trick of an application, alone or with another, reaches, redirects or r
   const contents = [...new Set(all.flat().filter(({ manifest }) => manifest))];
   for (const [i, { manifest }] of contents.entries()) {
     // A hook alone is no difference that a sync begins for.
-    const beside: Record<string, string> = manifest!.includes("argoproj.io/hook:") ? { "side.yaml": configMap(`side-${i}`, {}) } : {};
+    const beside: Record<string, string> = manifest!.includes("argoproj.io/hook:")
+      ? { "side.yaml": configMap(`side-${i}`, {}) }
+      : {};
     await w.git.createRepository(`b/content-${i}`, { files: { "x.yaml": manifest!, ...beside } });
   }
   const before = await standing();
@@ -212,7 +252,14 @@ test("no trick of an application, alone or with another, reaches, redirects or r
     const spec = specOf(tricks, held ? `b/content-${contents.indexOf(held)}` : undefined);
     const annotations = { [TENANT]: B, "attack.test/tricks": tricks.map(({ name }) => name).join(" + ") };
     const metadata = { name: `attack-${i}`, namespace: OWN, labels: ATTACK, annotations };
-    value(await w.client.create(RESOURCES.application, { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata, spec }));
+    value(
+      await w.client.create(RESOURCES.application, {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "Application",
+        metadata,
+        spec,
+      }),
+    );
   }
   const ended = await judged(all.length);
   const through = ended.flatMap((app) => {
@@ -243,7 +290,14 @@ test("no set of b's makes an application that says it is another's, whatever els
     const metadata = { name: `forger-${i}-b0b0b0b0b0b0`, namespace: OWN, labels: ATTACK, annotations: { [TENANT]: B } };
     const syncPolicy = { preserveResourcesOnDeletion: true };
     const spec = { goTemplate: true, generators: [{ list: { elements: [{ a: "b" }] } }], template, syncPolicy };
-    value(await w.client.create(APPLICATION_SET, { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", metadata, spec }));
+    value(
+      await w.client.create(APPLICATION_SET, {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "ApplicationSet",
+        metadata,
+        spec,
+      }),
+    );
   }
   const nothing = async () => ({ kind: "stop", reason: "None", message: "" }) as never;
   const log = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
@@ -256,13 +310,19 @@ test("no set of b's makes an application that says it is another's, whatever els
   });
   await sets.start();
   try {
-    const list = async () => value(await w.client.list(APPLICATION_SET, { namespace: OWN, labelSelector: "attack.test/is=true" })).items;
-    const told = ({ status }: KubeObject) => ((status as { conditions?: unknown[] } | undefined)?.conditions ?? []).length > 0;
+    const list = async () =>
+      value(await w.client.list(APPLICATION_SET, { namespace: OWN, labelSelector: "attack.test/is=true" })).items;
+    const told = ({ status }: KubeObject) =>
+      ((status as { conditions?: unknown[] } | undefined)?.conditions ?? []).length > 0;
     await w.settled(async () => (await list()).every(told), "every set has said what became of it");
     const made = await judged(0);
     // Marks of others make no application at all; those without are b's, end as b's do, and are refused as in the cluster.
-    expect(made.filter(({ metadata }) => metadata.annotations?.[TENANT] !== B || !metadata.name.endsWith("-b0b0b0b0b0b0"))).toEqual([]);
-    expect(made.filter(({ metadata }) => !/ \+ nothing$/.test(metadata.annotations?.["attack.test/tricks"] ?? ""))).toEqual([]);
+    expect(
+      made.filter(({ metadata }) => metadata.annotations?.[TENANT] !== B || !metadata.name.endsWith("-b0b0b0b0b0b0")),
+    ).toEqual([]);
+    expect(
+      made.filter(({ metadata }) => !/ \+ nothing$/.test(metadata.annotations?.["attack.test/tricks"] ?? "")),
+    ).toEqual([]);
     expect(made.flatMap((app) => (success(app) ? [app.metadata.annotations!["attack.test/tricks"]] : []))).toEqual([]);
     expect(await standing()).toBe(before);
     expect(leaks()).toEqual([]);
@@ -314,10 +374,13 @@ test("b's generators see nothing of a's, and a's repository by no way", async ()
   const { items } = value(
     await w.client.list(RESOURCES.secret, { namespace: OWN, labelSelector: "argocd.argoproj.io/secret-type=cluster" }),
   );
-  const access = (url: string, name: string | undefined, of: string | undefined) => w.controller.deps.repositories.find(url, name, of);
+  const access = (url: string, name: string | undefined, of: string | undefined) =>
+    w.controller.deps.repositories.find(url, name, of);
   const seen = clusterWorld({ home: w.client, namespace: OWN, repo: w.repo, access, tenant: B, clusters: () => items });
   expect(JSON.stringify(seen.clusters())).not.toContain("A-PASSWORD");
-  const sources = TEMPLATES.filter((one) => one.in === "source").map(({ spec }) => spec!(at).source as { repoURL: string });
+  const sources = TEMPLATES.filter((one) => one.in === "source").map(
+    ({ spec }) => spec!(at).source as { repoURL: string },
+  );
   for (const project of ["a", "b", "limit", "internal", "", undefined])
     for (const { repoURL } of sources) {
       const got = await seen.directories({ repoURL, revision: "main", fresh: true, project });

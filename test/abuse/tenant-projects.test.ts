@@ -10,7 +10,16 @@ import { Secret } from "../../server/base/secret.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import type { WorkerObject } from "../../server/link/exchange.ts";
-import { CONFIG_MAP, condition, configMap, settings, synced, value, type World, world } from "../journeys/engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  settings,
+  synced,
+  value,
+  type World,
+  world,
+} from "../journeys/engine-world.ts";
 
 // One agent of the account, organisations acme and other below it. What the service would refuse is delivered all the same, or is in the cluster
 // already, as of an older version: the agent must not act on it. `acme-web:deployer` is the only account that acme was given.
@@ -47,7 +56,14 @@ beforeAll(async () => {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "deployer" },
     subjects: [{ kind: "ServiceAccount", ...metadata }],
   };
-  value(await w.client.apply(kind("RoleBinding", "rolebindings", true), { apiVersion: RBAC, kind: "RoleBinding", metadata, ...binding }));
+  value(
+    await w.client.apply(kind("RoleBinding", "rolebindings", true), {
+      apiVersion: RBAC,
+      kind: "RoleBinding",
+      metadata,
+      ...binding,
+    }),
+  );
   await w.git.createRepository("mine", { files: { "a.yaml": configMap("mine", { rev: "1" }) } });
   await w.git.createRepository("outside", { files: { "a.yaml": configMap("stolen", {}, ", namespace: victim") } });
   await w.git.createRepository("admin", {
@@ -70,7 +86,16 @@ afterAll(() => w?.stop(), 60_000);
 function delivery(collection: WorkerObject["collection"], scope: string, id: string, spec: object): WorkerObject {
   const name = scope === "-/-" ? id : `${id}-0123456789ab`;
   const uid = `${collection}-${scope}-${id}`;
-  return { worker: "w", collection, key: `${scope}/${id}`, name, uid, generation: generation++, op: "put", spec } as WorkerObject;
+  return {
+    worker: "w",
+    collection,
+    key: `${scope}/${id}`,
+    name,
+    uid,
+    generation: generation++,
+    op: "put",
+    spec,
+  } as WorkerObject;
 }
 async function project(scope: string, id: string, spec: object): Promise<void> {
   value(await putAppProject(ctx, delivery("appprojects", scope, id, { agent: "top", ...spec })));
@@ -82,7 +107,8 @@ const appSpec = (argoProject: string | undefined, repository = "mine", namespace
   source: { repoUrl: w.git.cloneUrl(repository), path: ".", targetRevision: "main" },
   syncPolicy: { automated: { prune: true, selfHeal: true }, retry: { limit: 0 } },
 });
-const deliver = (scope: string, id: string, spec: object) => putApplication(ctx, delivery("applications", scope, id, spec));
+const deliver = (scope: string, id: string, spec: object) =>
+  putApplication(ctx, delivery("applications", scope, id, spec));
 /** An application as an older version, or a set, left it in the cluster. */
 const inCluster = (name: string, tenant: string, projectName: string, repo = "mine", namespace = "acme-web") =>
   w.app(
@@ -103,7 +129,9 @@ const writers = (name: string) =>
       .audit()
       .filter(
         ({ verb, objectRef }) =>
-          /^(create|patch|update|delete)$/.test(verb) && objectRef?.resource === "configmaps" && objectRef.name === name,
+          /^(create|patch|update|delete)$/.test(verb) &&
+          objectRef?.resource === "configmaps" &&
+          objectRef.name === name,
       )
       .map(({ user, impersonatedUser }) => impersonatedUser?.username ?? user.username),
   );
@@ -122,7 +150,9 @@ test.each<[string, string, string | undefined]>([
     generators: [{ list: { elements: [{ a: "b" }] } }],
     template: { metadata: { name: "x" }, spec: { project: name } },
   };
-  expect(await putApplicationSet(ctx, delivery("applicationsets", scope, "refused", spec))).toMatchObject({ reason: "ProjectNotAllowed" });
+  expect(await putApplicationSet(ctx, delivery("applicationsets", scope, "refused", spec))).toMatchObject({
+    reason: "ProjectNotAllowed",
+  });
   expect(await w.object(RESOURCES.application, w.namespace, "refused-0123456789ab")).toBeUndefined();
   expect(await w.object(APPLICATION_SET, w.namespace, "refused-0123456789ab")).toBeUndefined();
 });
@@ -174,7 +204,9 @@ test("where its project names no account for a destination, nothing of a tenant 
     const name = `none-${enabled ?? "default"}`;
     await inCluster(name, "acme/-", PLATFORM, "mine", "victim");
     const app = await w.until(name, (a) => condition(a, "ServiceAccountNotFound") !== undefined, "refused");
-    expect(condition(app, "ServiceAccountNotFound")?.message).toContain("destinationServiceAccounts of project 'platform'");
+    expect(condition(app, "ServiceAccountNotFound")?.message).toContain(
+      "destinationServiceAccounts of project 'platform'",
+    );
   }
   await settings(w, "argocd-cm", {});
   expect(await w.object(CONFIG_MAP, "victim", "mine")).toBeUndefined();
@@ -217,7 +249,9 @@ test("a project that a tenant writes itself, however wide, gives it no more than
   expect(await w.object(CONFIG_MAP, "victim", "stolen")).toBeUndefined();
   expect(await w.object(CLUSTER_BINDING, undefined, "escape")).toBeUndefined();
   // With accounts of its own, as of an older version, it still writes as the project above says.
-  const patch = { spec: { destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "kube-system:admin" }] } };
+  const patch = {
+    spec: { destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "kube-system:admin" }] },
+  };
   value(await w.client.mergePatch(RESOURCES.appProject, w.namespace, "own-0123456789ab", patch));
   await w.git.createRepository("as-whom", { files: { "a.yaml": configMap("as-whom", {}) } });
   await inCluster("as-whom", "acme/-", "own-0123456789ab", "as-whom");
@@ -226,7 +260,10 @@ test("a project that a tenant writes itself, however wide, gives it no more than
 }, 120_000);
 
 test("a tenant's set makes applications only under projects that serve the tenant", async () => {
-  const elements = [PLATFORM, "default", "internal", "theirs-0123456789ab", ""].map((name, i) => ({ name: `made-${i}`, project: name }));
+  const elements = [PLATFORM, "default", "internal", "theirs-0123456789ab", ""].map((name, i) => ({
+    name: `made-${i}`,
+    project: name,
+  }));
   const spec = {
     agent: "top",
     goTemplate: true,
@@ -258,11 +295,15 @@ test("a tenant's set makes applications only under projects that serve the tenan
       const conditions = (set?.status as { conditions?: { message?: string }[] } | undefined)?.conditions ?? [];
       return conditions.some(({ message }) => /may not use/.test(message ?? ""));
     }, "said by the set");
-    const made = value(await w.client.list(RESOURCES.application, { namespace: w.namespace })).items.filter(({ metadata }) =>
-      metadata.name.startsWith("made-"),
+    const made = value(await w.client.list(RESOURCES.application, { namespace: w.namespace })).items.filter(
+      ({ metadata }) => metadata.name.startsWith("made-"),
     );
     expect(
-      made.map(({ metadata, spec: its }) => [metadata.name, (its as { project: string }).project, metadata.annotations?.[TENANT]]),
+      made.map(({ metadata, spec: its }) => [
+        metadata.name,
+        (its as { project: string }).project,
+        metadata.annotations?.[TENANT],
+      ]),
     ).toEqual([["made-0-0123456789ab", PLATFORM, "acme/-"]]);
   } finally {
     await sets.stop();
@@ -286,14 +327,25 @@ test("a tenant's set holds no name that the account gives to its own application
   value(await putApplicationSet(ctx, delivery("applicationsets", "acme/-", "squats", spec)));
   const nothing = async () => ({ kind: "stop", reason: "None", message: "" }) as never;
   const access = (url: string) => ({ url }) as never;
-  const sets = new SetController({ home: w.client, namespace: w.namespace, repo: { look: nothing }, access, log: ctx.log });
+  const sets = new SetController({
+    home: w.client,
+    namespace: w.namespace,
+    repo: { look: nothing },
+    access,
+    log: ctx.log,
+  });
   await sets.start();
   try {
-    const made = async () => (await w.object(RESOURCES.application, w.namespace, "wanted-0123456789ab"))?.metadata.annotations?.[TENANT];
+    const made = async () =>
+      (await w.object(RESOURCES.application, w.namespace, "wanted-0123456789ab"))?.metadata.annotations?.[TENANT];
     await w.settled(async () => (await made()) === "acme/-", "made under the name of its scope");
     expect(await w.object(RESOURCES.application, w.namespace, "wanted")).toBeUndefined();
-    expect(await deliver("-/-", "wanted", { ...appSpec("default", "mine", "acme-bare"), syncPolicy: {} })).toMatchObject({ kind: "done" });
-    expect((await w.object(RESOURCES.application, w.namespace, "wanted"))?.metadata.annotations?.[TENANT]).toBeUndefined();
+    expect(
+      await deliver("-/-", "wanted", { ...appSpec("default", "mine", "acme-bare"), syncPolicy: {} }),
+    ).toMatchObject({ kind: "done" });
+    expect(
+      (await w.object(RESOURCES.application, w.namespace, "wanted"))?.metadata.annotations?.[TENANT],
+    ).toBeUndefined();
     expect(await made()).toBe("acme/-");
   } finally {
     await sets.stop();
@@ -316,7 +368,11 @@ test("when a project closes, its tenants' applications stop, and nothing is dele
   const asked = { metadata, operation: { sync: {} } };
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, asked));
   value(await w.client.delete(RESOURCES.application, w.namespace, name, {}));
-  await w.until(name, (a) => a.status?.conditions?.some(({ type }) => type === "DeletionError") === true, "not deleted");
+  await w.until(
+    name,
+    (a) => a.status?.conditions?.some(({ type }) => type === "DeletionError") === true,
+    "not deleted",
+  );
   expect((await w.object(CONFIG_MAP, "acme-web", "map-0"))?.metadata.uid).toBe(before!.metadata.uid);
   // Open again, it goes as it was asked to.
   await project("-/-", PLATFORM, { ...closed, allowedScopes: ["acme"] });

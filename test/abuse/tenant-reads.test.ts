@@ -29,7 +29,8 @@ const ROLE = kind(RBAC, "ClusterRole", "clusterroles", false);
 const BINDING = kind(RBAC, "ClusterRoleBinding", "clusterrolebindings", false);
 
 let w: World;
-const create = async (resource: Resource, object: object): Promise<KubeObject> => value(await w.client.create(resource, object as never));
+const create = async (resource: Resource, object: object): Promise<KubeObject> =>
+  value(await w.client.create(resource, object as never));
 const container = (name: string) => ({ name, image: `registry.example/${name}:1` });
 const deployment = (name: string, image: string) => ({
   apiVersion: "apps/v1",
@@ -43,7 +44,13 @@ const deployment = (name: string, image: string) => ({
 });
 const owned = (owner: KubeObject) => ({
   ownerReferences: [
-    { apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true },
+    {
+      apiVersion: owner.apiVersion,
+      kind: owner.kind,
+      name: owner.metadata.name,
+      uid: owner.metadata.uid,
+      controller: true,
+    },
   ],
 });
 
@@ -54,13 +61,21 @@ async function withPod(name: string, canary: string): Promise<void> {
   const set = await create(REPLICA_SET, {
     apiVersion: "apps/v1",
     kind: "ReplicaSet",
-    metadata: { name: `${name}-${canary}`, namespace: "team-a", ...owned({ ...above, apiVersion: "apps/v1", kind: "Deployment" }) },
+    metadata: {
+      name: `${name}-${canary}`,
+      namespace: "team-a",
+      ...owned({ ...above, apiVersion: "apps/v1", kind: "Deployment" }),
+    },
     spec: { replicas: 1, selector: { matchLabels: { app: name } }, template },
   });
   const pod = await create(POD, {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: `${name}-${canary}-1`, namespace: "team-a", ...owned({ ...set, apiVersion: "apps/v1", kind: "ReplicaSet" }) },
+    metadata: {
+      name: `${name}-${canary}-1`,
+      namespace: "team-a",
+      ...owned({ ...set, apiVersion: "apps/v1", kind: "ReplicaSet" }),
+    },
     spec: { containers: [container(canary)], automountServiceAccountToken: false },
   });
   const { uid, namespace } = pod.metadata;
@@ -111,8 +126,13 @@ const CLAIMS = {
 
 beforeAll(async () => {
   w = await world();
-  for (const name of ["team-a", "team-b"]) await create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  const serviceAccount = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "team-a" } };
+  for (const name of ["team-a", "team-b"])
+    await create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const serviceAccount = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "default", namespace: "team-a" },
+  };
   await create(kind("", "ServiceAccount", "serviceaccounts"), serviceAccount);
   await create(ROLE, {
     apiVersion: `${RBAC}/v1`,
@@ -148,19 +168,34 @@ beforeAll(async () => {
     stringData: { a: "b" },
   });
   const subsets = [{ addresses: [{ ip: "10.9.8.7", hostname: CANARY }], ports: [{ port: 80 }] }];
-  await create(ENDPOINTS, { apiVersion: "v1", kind: "Endpoints", metadata: { name: "web", namespace: "team-a" }, subsets });
+  await create(ENDPOINTS, {
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: { name: "web", namespace: "team-a" },
+    subsets,
+  });
   await w.git.createRepository("b/claims", { files: CLAIMS });
 }, 180_000);
 afterAll(() => w?.stop(), 60_000);
 
 /** An application of b's as the link marks it, which waits for its user. */
 async function asB(name: string, projectName: string): Promise<Application> {
-  const marks = { [MARK.uid]: `uid-${name}`, [MARK.generation]: "1", [MARK.scope]: "acme/b/-", [MARK.id]: name, [TENANT]: B };
+  const marks = {
+    [MARK.uid]: `uid-${name}`,
+    [MARK.generation]: "1",
+    [MARK.scope]: "acme/b/-",
+    [MARK.id]: name,
+    [TENANT]: B,
+  };
   const at = { name: "in-cluster", namespace: "team-a" };
   const labels = { [MANAGED]: "true" };
   const spec = { repo: "b/claims", project: projectName, destination: at, syncPolicy: {} };
   await w.app(`${name}-b0b0b0`, spec, { labels, annotations: marks });
-  return w.until(`${name}-b0b0b0`, ({ status }) => status?.sync?.status === "OutOfSync" && (status.resources ?? []).length > 0, "compared");
+  return w.until(
+    `${name}-b0b0b0`,
+    ({ status }) => status?.sync?.status === "OutOfSync" && (status.resources ?? []).length > 0,
+    "compared",
+  );
 }
 
 const RESOURCE_KEYS = [
@@ -187,7 +222,11 @@ async function answers(name: string): Promise<[string, string][]> {
   const params = { key: `b/-/${name}`, uid: `uid-${name}`, name: `${name}-b0b0b0` };
   const signal = AbortSignal.timeout(60_000);
   const ask = async (what: string, more: object = {}) => {
-    const got = await api.answer("acme", { task: "t", kind: `application.${what}`, params: { ...params, ...more } }, signal);
+    const got = await api.answer(
+      "acme",
+      { task: "t", kind: `application.${what}`, params: { ...params, ...more } },
+      signal,
+    );
     return JSON.stringify(got);
   };
   const logs = async (more: object) => {
@@ -218,11 +257,14 @@ test("no question about b's application tells of what a's has, whatever b's acco
   const app = await asB("wide", "wide");
   const told = await answers("wide");
   expect(told.length).toBeGreaterThan(40);
-  expect(told.filter(([, text]) => betrays(CANARY)(text)).map(([what, text]) => [what, text.slice(0, 2_000)])).toEqual([]);
+  expect(told.filter(([, text]) => betrays(CANARY)(text)).map(([what, text]) => [what, text.slice(0, 2_000)])).toEqual(
+    [],
+  );
   expect(betrays(CANARY)(JSON.stringify(app.status))).toBe(false);
   // It does tell of what is nobody's and what b's account may read, or the lines above would prove nothing.
   expect(told.find(([what]) => what === "tree")![1]).toContain(FREE);
-  const health = app.status?.resources?.find(({ kind: of, name }) => of === "Deployment" && name === "web")?.health?.status;
+  const health = app.status?.resources?.find(({ kind: of, name }) => of === "Deployment" && name === "web")?.health
+    ?.status;
   expect(health).toBe("Missing");
 }, 120_000);
 
@@ -231,11 +273,14 @@ test("nor of what is nobody's and b's account may not read", async () => {
   const told = await answers("narrow");
   for (const canary of [CANARY, FREE]) {
     const found = told.filter(
-      ([what, text]) => what !== "resource Deployment free" && what !== "diff" && what !== "tree" && betrays(canary)(text),
+      ([what, text]) =>
+        what !== "resource Deployment free" && what !== "diff" && what !== "tree" && betrays(canary)(text),
     );
     expect(found.map(([what, text]) => [what, text.slice(0, 2_000)])).toEqual([]);
   }
-  const tree = JSON.parse(told.find(([what]) => what === "tree")![1]) as { value: { nodes: { kind: string }[]; orphans?: object[] } };
+  const tree = JSON.parse(told.find(([what]) => what === "tree")![1]) as {
+    value: { nodes: { kind: string }[]; orphans?: object[] };
+  };
   // Deployments its account does see, and nothing that came of them.
   expect(tree.value.nodes.filter(({ kind: of }) => of === "ReplicaSet")).toEqual([]);
   expect(JSON.stringify(tree.value.orphans ?? [])).not.toContain(FREE);

@@ -49,7 +49,11 @@ const SOURCES: Trick[] = [
   },
 ];
 
-const destination = (name: string, where: object): Trick => ({ in: "destination", name, spec: () => ({ destination: where }) });
+const destination = (name: string, where: object): Trick => ({
+  in: "destination",
+  name,
+  spec: () => ({ destination: where }),
+});
 const DESTINATIONS: Trick[] = [
   destination("the agent's namespace", { name: "in-cluster", namespace: OWN }),
   destination("the agent's namespace by the cluster's address", { server: HOME, namespace: OWN }),
@@ -83,9 +87,16 @@ const CONTENTS: Trick[] = [
   ),
   content(
     "a's object by force",
-    configMap("app", { text: "b" }, `, namespace: team-a, annotations: {argocd.argoproj.io/sync-options: "Force=true,Replace=true"}`),
+    configMap(
+      "app",
+      { text: "b" },
+      `, namespace: team-a, annotations: {argocd.argoproj.io/sync-options: "Force=true,Replace=true"}`,
+    ),
   ),
-  content("a's object as a hook", configMap("app", { text: "b" }, `, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}`)),
+  content(
+    "a's object as a hook",
+    configMap("app", { text: "b" }, `, namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}`),
+  ),
   content(
     "the settings of the agent",
     configMap("argocd-cm", { "application.sync.impersonation.enabled": "false" }, `, namespace: ${OWN}`),
@@ -97,18 +108,31 @@ const CONTENTS: Trick[] = [
   content("a repository's Secret", secret("repository")),
   content("a template's Secret", secret("repo-creds")),
   content("a cluster's Secret", secret("cluster", `, annotations: {${TENANT}: ${B}}`)),
-  content("a Secret in a List", `apiVersion: v1\nkind: List\nitems:\n  - ${secret("repository").trim().replace(/\n/g, "\n    ")}\n`),
+  content(
+    "a Secret in a List",
+    `apiVersion: v1\nkind: List\nitems:\n  - ${secret("repository").trim().replace(/\n/g, "\n    ")}\n`,
+  ),
   content(
     "a Secret by generateName as a hook",
-    secret("cluster", ", annotations: {argocd.argoproj.io/hook: PreSync}").replace("name: stolen-cluster,", "generateName: stolen-,"),
+    secret("cluster", ", annotations: {argocd.argoproj.io/hook: PreSync}").replace(
+      "name: stolen-cluster,",
+      "generateName: stolen-,",
+    ),
   ),
   content("an Application beside the agent's", argo("Application", `namespace: ${OWN}`, APPLICATION)),
   content(
     "an ApplicationSet beside the agent's",
-    argo("ApplicationSet", `namespace: ${OWN}`, `{generators: [], template: {metadata: {name: x}, spec: ${APPLICATION}}}`),
+    argo(
+      "ApplicationSet",
+      `namespace: ${OWN}`,
+      `{generators: [], template: {metadata: {name: x}, spec: ${APPLICATION}}}`,
+    ),
   ),
   content("a project beside the agent's", argo("AppProject", `namespace: ${OWN}`, `{sourceRepos: ["*"]}`)),
-  content("an Application of a's", argo("Application", `namespace: team-b, annotations: {${TENANT}: ${A}}`, APPLICATION)),
+  content(
+    "an Application of a's",
+    argo("Application", `namespace: team-b, annotations: {${TENANT}: ${A}}`, APPLICATION),
+  ),
   content(
     "an Application that the service made",
     argo("Application", `namespace: team-b, labels: {outpost.dev/managed: "true"}`, APPLICATION),
@@ -128,7 +152,10 @@ const CONTENTS: Trick[] = [
 export function combinations(): Trick[][] {
   const all = [...SOURCES, ...DESTINATIONS, ...PROJECTS, ...CONTENTS];
   const fits = (one: Trick, two: Trick) => one.in !== two.in && !(one.in === "source" && two.in === "content");
-  return [...all.map((one) => [one]), ...all.flatMap((one, i) => all.slice(i + 1).flatMap((two) => (fits(one, two) ? [[one, two]] : [])))];
+  return [
+    ...all.map((one) => [one]),
+    ...all.flatMap((one, i) => all.slice(i + 1).flatMap((two) => (fits(one, two) ? [[one, two]] : []))),
+  ];
 }
 
 /** What a set's template may say of the applications that it makes. */
@@ -139,7 +166,10 @@ export const FORGERIES: [name: string, metadata: object][] = [
   ["that the service made it", { labels: { "outpost.dev/managed": "true" } }],
   ["a delivery's number", { annotations: { "outpost.dev/generation": "9", "outpost.dev/uid": "u" } }],
   ["a's namespace", { namespace: "team-a" }],
-  ["that it is a part of a's application", { annotations: { [TRACKING]: `victim:argoproj.io/Application:${OWN}/attack` } }],
+  [
+    "that it is a part of a's application",
+    { annotations: { [TRACKING]: `victim:argoproj.io/Application:${OWN}/attack` } },
+  ],
   ["that another installation has it", { annotations: { "argocd.argoproj.io/installation-id": "theirs" } }],
 ];
 /** Specifications that a set combines with them. */

@@ -29,7 +29,9 @@ beforeAll(async () => {
   git = await startGit();
   await git.createRepository("closed", { users: { ana: "right" }, files: { a: "1" } });
   server = createServer((_, to) =>
-    to.writeHead(answer, { location: `/elsewhere?X-Amz-Signature=${CANARY}` }).end(answer === 404 ? "" : `nothing for ${CANARY.slice(7)}`),
+    to
+      .writeHead(answer, { location: `/elsewhere?X-Amz-Signature=${CANARY}` })
+      .end(answer === 404 ? "" : `nothing for ${CANARY.slice(7)}`),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -144,7 +146,11 @@ test.each([
 
 test("many at once who sign in as different people, some of them wrongly, get each what is theirs", async () => {
   const url = git.cloneUrl("closed");
-  const access = (i: number): RepoAccess => ({ url, username: "ana", password: new Secret(i % 3 === 0 ? "right" : `wrong-${i % 7}`) });
+  const access = (i: number): RepoAccess => ({
+    url,
+    username: "ana",
+    password: new Secret(i % 3 === 0 ? "right" : `wrong-${i % 7}`),
+  });
   const got = await Promise.all(Array.from({ length: 36 }, (_, i) => service.refs(access(i))));
   expect(got.map(({ kind }) => kind)).toEqual(got.map((_, i) => (i % 3 === 0 ? "done" : "stop")));
   for (const one of got) if (one.kind !== "done") expect(one.reason).toBe("AuthenticationFailed");

@@ -73,7 +73,17 @@ function broken(call: HookCall, dice: Dice): { raw: string | Uint8Array; headers
   const what = dice();
   if (what < 0.05)
     raw = pick(
-      ["", "{", "null", "[]", '"x"', "nan", "[".repeat(20_000), `{"a":${"[".repeat(100)}${"]".repeat(100)}}`, '{"__proto__":{"a":1}}'],
+      [
+        "",
+        "{",
+        "null",
+        "[]",
+        '"x"',
+        "nan",
+        "[".repeat(20_000),
+        `{"a":${"[".repeat(100)}${"]".repeat(100)}}`,
+        '{"__proto__":{"a":1}}',
+      ],
       dice,
     );
   else if (what < 0.12) {
@@ -89,7 +99,10 @@ function broken(call: HookCall, dice: Dice): { raw: string | Uint8Array; headers
   }
   const event = Object.keys(headers).find((name) => name !== "content-type");
   if (event && dice() < 0.1)
-    headers[event] = pick(["", "push", "repo:push", "pr:", "pullrequest:", "x".repeat(300), "constructor", "__proto__"], dice);
+    headers[event] = pick(
+      ["", "push", "repo:push", "pr:", "pullrequest:", "x".repeat(300), "constructor", "__proto__"],
+      dice,
+    );
   return { raw, headers };
 }
 
@@ -152,25 +165,37 @@ test(
       // Replay: a call that was good is as good again, and does no more.
       for (let times = dice() < 0.1 ? 3 : 1; times > 0; times--) {
         const answer = await s.ask("POST", `${hook.path}${given.query}`, request).catch((error: Error) => error);
-        const told = { provider, name: call.name, how, headers, raw: Buffer.from(raw).toString("latin1").slice(0, 2_000) };
+        const told = {
+          provider,
+          name: call.name,
+          how,
+          headers,
+          raw: Buffer.from(raw).toString("latin1").slice(0, 2_000),
+        };
         if (answer instanceof Error) {
           // What the client library itself refuses to send never reached the service.
-          if (!/header|ByteString/i.test(String(answer.cause ?? answer))) wrong.push({ ...told, error: String(answer.cause ?? answer) });
+          if (!/header|ByteString/i.test(String(answer.cause ?? answer)))
+            wrong.push({ ...told, error: String(answer.cause ?? answer) });
           return;
         }
         const { status, body } = answer;
-        outcomes[`${status} ${body?.outcome ?? body?.code}`] = (outcomes[`${status} ${body?.outcome ?? body?.code}`] ?? 0) + 1;
+        outcomes[`${status} ${body?.outcome ?? body?.code}`] =
+          (outcomes[`${status} ${body?.outcome ?? body?.code}`] ?? 0) + 1;
         if (status >= 500 || status === 429) wrong.push({ ...told, status, text: answer.text });
         // A good signature is never refused as a bad one, whatever the body; a bad one always is.
         if (how < 0.75 === (status === 401)) wrong.push({ ...told, status, text: answer.text });
-        if (status >= 400 && (body?.status !== status || !/problem\+json/.test(answer.headers.get("content-type") ?? "")))
+        if (
+          status >= 400 &&
+          (body?.status !== status || !/problem\+json/.test(answer.headers.get("content-type") ?? ""))
+        )
           wrong.push({ ...told, text: answer.text });
         if (status === 401) refusals.add(JSON.stringify({ ...body, instance: "" }));
       }
     };
     const lines = providers.flatMap((provider) => hooks.get(provider)!.map((hook) => [provider, hook] as const));
     const line = async () => {
-      for (let next = lines.shift(); next; next = lines.shift()) for (let i = 0; i < Math.min(EACH, CALLS); i++) await send(...next);
+      for (let next = lines.shift(); next; next = lines.shift())
+        for (let i = 0; i < Math.min(EACH, CALLS); i++) await send(...next);
     };
     await Promise.all(Array.from({ length: 8 }, line));
     process.stdout.write(`seed ${SEED}: ${CALLS * providers.length} calls, ${JSON.stringify(outcomes)}\n`);
@@ -189,7 +214,8 @@ test(
         "repository.changed",
         [],
       ]);
-      for (const url of params.urls) expect([url, repositoryKey(url) !== undefined && !/[\s\p{Cc}]/u.test(url)]).toEqual([url, true]);
+      for (const url of params.urls)
+        expect([url, repositoryKey(url) !== undefined && !/[\s\p{Cc}]/u.test(url)]).toEqual([url, true]);
     }
     expect((await s.ask("GET", "/readyz")).status).toBe(200);
   },
@@ -199,7 +225,13 @@ test(
 /** A call of GitHub about a repository at this address. */
 const push = (url: string) => {
   const call = HOOK_CALLS.find(({ provider, name }) => provider === "github" && name === "a push")!;
-  const repository = { ...(call.payload.repository as object), html_url: url, clone_url: url, git_url: url, ssh_url: url };
+  const repository = {
+    ...(call.payload.repository as object),
+    html_url: url,
+    clone_url: url,
+    git_url: url,
+    ssh_url: url,
+  };
   return { ...call, payload: { ...call.payload, repository } };
 };
 
@@ -239,11 +271,13 @@ test("the secret of another webhook, of another provider's, and a key or token o
     const { raw, headers, query } = signHook(about, by);
     return (await s.ask("POST", `${to}${query}`, { key: undefined, raw, headers })).status;
   };
-  expect([await send(path, push("https://github.com/octo/shop"), secret), await send(generic.path, call, generic.secret)]).toEqual([
-    202, 202,
-  ]);
+  expect([
+    await send(path, push("https://github.com/octo/shop"), secret),
+    await send(generic.path, call, generic.secret),
+  ]).toEqual([202, 202]);
   for (const [name, [other]] of hooks)
-    if (name !== "github") expect([name, await send(path, push("https://github.com/octo/shop"), other!.secret)]).toEqual([name, 401]);
+    if (name !== "github")
+      expect([name, await send(path, push("https://github.com/octo/shop"), other!.secret)]).toEqual([name, 401]);
   for (const wrong of [s.admin, secret, "", "null", `${Buffer.from('{"alg":"none"}').toString("base64url")}.e30.`])
     expect([wrong, await send(generic.path, call, wrong)]).toEqual([wrong, 401]);
 });
@@ -252,7 +286,11 @@ test("a body of 25 MiB costs no more memory than itself, and twelve unsigned one
   const [{ path }] = hooks.get("github")! as [Hook];
   const body = Buffer.alloc(24 * 1024 * 1024, 0x5b);
   const send = () =>
-    s.ask("POST", path, { key: undefined, raw: body, headers: { "content-type": "application/json", "x-github-event": "push" } });
+    s.ask("POST", path, {
+      key: undefined,
+      raw: body,
+      headers: { "content-type": "application/json", "x-github-event": "push" },
+    });
   await send();
   global.gc?.();
   const before = process.memoryUsage().rss;

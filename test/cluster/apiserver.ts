@@ -28,7 +28,12 @@ export interface AuditEvent {
 }
 
 // Who asked for what and when; no bodies.
-const AUDIT = { apiVersion: "audit.k8s.io/v1", kind: "Policy", omitStages: ["RequestReceived"], rules: [{ level: "Metadata" }] };
+const AUDIT = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
 
 const DEADLINE_MS = 180_000;
 
@@ -37,7 +42,10 @@ export function toolPath(tool: string, binary = tool): string {
   const folder = join(import.meta.dirname, "tools", tool);
   const hash = createHash("sha256");
   for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(folder, file)));
-  const built = join(process.env.OUTPOST_TOOLS ?? join(homedir(), ".cache/outpost/tools"), `${tool}-${hash.digest("hex").slice(0, 12)}`);
+  const built = join(
+    process.env.OUTPOST_TOOLS ?? join(homedir(), ".cache/outpost/tools"),
+    `${tool}-${hash.digest("hex").slice(0, 12)}`,
+  );
   const found = [join(built, binary), join(built, "v3"), join(built, "server"), join(built, "v5")].find(
     (path, i) => existsSync(path) && (i === 0 || tool === "etcd" || tool === "kustomize"),
   );
@@ -53,9 +61,13 @@ export async function startApiServer({ audit = false } = {}): Promise<ApiServer>
   const folder = mkdtempSync(join(tmpdir(), "outpost-apiserver-"));
   const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
   const tokens = { admin: randomBytes(16).toString("hex"), limited: randomBytes(16).toString("hex") };
-  writeFileSync(join(folder, "tokens.csv"), `${tokens.admin},admin,admin,system:masters\n${tokens.limited},limited,limited\n`, {
-    mode: 0o600,
-  });
+  writeFileSync(
+    join(folder, "tokens.csv"),
+    `${tokens.admin},admin,admin,system:masters\n${tokens.limited},limited,limited\n`,
+    {
+      mode: 0o600,
+    },
+  );
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
@@ -124,7 +136,10 @@ export async function startApiServer({ audit = false } = {}): Promise<ApiServer>
     url,
     kubeconfigFor: write,
     // The last line may still be being written.
-    audit: () => (audit ? readFileSync(auditLog, "utf8").split("\n").slice(0, -1) : []).map((line) => JSON.parse(line) as AuditEvent),
+    audit: () =>
+      (audit ? readFileSync(auditLog, "utf8").split("\n").slice(0, -1) : []).map(
+        (line) => JSON.parse(line) as AuditEvent,
+      ),
     stop,
     pids: { apiserver: apiserver.child.pid!, etcd: etcd.child.pid! },
   };

@@ -35,11 +35,19 @@ export function join(a: Duplex, b: Duplex): void {
 /** Opens a tunnel through the socket of the other side. */
 export function tunnel(socketPath: string, target: Target): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method: "CONNECT", path: `${target.host}:${target.port}`, timeout: OPEN_MS, agent: false });
+    const asked = request({
+      socketPath,
+      method: "CONNECT",
+      path: `${target.host}:${target.port}`,
+      timeout: OPEN_MS,
+      agent: false,
+    });
     asked.once("connect", (answer, socket: Socket, head) => {
       if (answer.statusCode !== 200) {
         socket.destroy();
-        return reject(new Error(`tunnel to ${target.host}:${target.port}: ${answer.statusCode} ${answer.statusMessage}`));
+        return reject(
+          new Error(`tunnel to ${target.host}:${target.port}: ${answer.statusCode} ${answer.statusMessage}`),
+        );
       }
       if (head.length) socket.unshift(head);
       socket.setTimeout(0);
@@ -52,7 +60,11 @@ export function tunnel(socketPath: string, target: Target): Promise<Socket> {
 }
 
 /** Serves tunnels to where `allow` says yes, and the calls. */
-export function serveBridge(socketPath: string, allow: (target: Target) => boolean, calls: Calls = {}): Promise<Server> {
+export function serveBridge(
+  socketPath: string,
+  allow: (target: Target) => boolean,
+  calls: Calls = {},
+): Promise<Server> {
   const server = createServer(async (message, response) => {
     try {
       const call = calls[(message.url ?? "").slice(1)];
@@ -95,13 +107,21 @@ export function listenThrough(at: Target, socketPath: string, target: Target): P
 }
 
 /** Calls the other side by name. */
-export function call<T = unknown>(socketPath: string, name: string, message: unknown = {}, deadlineMs = OPEN_MS): Promise<T> {
+export function call<T = unknown>(
+  socketPath: string,
+  name: string,
+  message: unknown = {},
+  deadlineMs = OPEN_MS,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method: "POST", path: `/${name}`, timeout: deadlineMs, agent: false }, async (answer) => {
-      const text = await read(answer).catch((error: Error) => error.message);
-      if (answer.statusCode === 200) resolve(JSON.parse(text) as T);
-      else reject(new Error(text || `${name}: ${answer.statusCode}`));
-    });
+    const asked = request(
+      { socketPath, method: "POST", path: `/${name}`, timeout: deadlineMs, agent: false },
+      async (answer) => {
+        const text = await read(answer).catch((error: Error) => error.message);
+        if (answer.statusCode === 200) resolve(JSON.parse(text) as T);
+        else reject(new Error(text || `${name}: ${answer.statusCode}`));
+      },
+    );
     asked.once("timeout", () => asked.destroy(new Error(`${name}: no answer within ${deadlineMs} ms`)));
     asked.once("error", reject);
     asked.end(JSON.stringify(message));

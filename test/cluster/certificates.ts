@@ -10,9 +10,13 @@ const subjects: Record<string, { subject: string; use: string; names?: string[] 
     subject: "/CN=kube-apiserver",
     use: "serverAuth,clientAuth",
     names: [
-      ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"].map(
-        (n) => `DNS:${n}`,
-      ),
+      ...[
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+      ].map((n) => `DNS:${n}`),
       ...["127.0.0.1", network.apiService, network.node].map((ip) => `IP:${ip}`),
     ],
   },
@@ -40,8 +44,26 @@ export async function makeCertificates(pki: string): Promise<void> {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     await writeFile(file(`${name}.key`), privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
     const signer = ca ? ["-CA", file("ca.crt"), "-CAkey", file("ca.key")] : [];
-    const args = ["req", "-x509", "-new", "-config", file("openssl.conf"), "-key", file(`${name}.key`), ...signer, "-subj", subject];
-    await run("openssl", [...args, "-days", DAYS, ...extensions.flatMap((e) => ["-addext", e]), "-out", file(`${name}.crt`)]);
+    const args = [
+      "req",
+      "-x509",
+      "-new",
+      "-config",
+      file("openssl.conf"),
+      "-key",
+      file(`${name}.key`),
+      ...signer,
+      "-subj",
+      subject,
+    ];
+    await run("openssl", [
+      ...args,
+      "-days",
+      DAYS,
+      ...extensions.flatMap((e) => ["-addext", e]),
+      "-out",
+      file(`${name}.crt`),
+    ]);
   };
   await issue(
     "ca",
@@ -69,14 +91,23 @@ export async function makeCertificates(pki: string): Promise<void> {
 }
 
 /** Writes a kubeconfig for one of the certificates, with everything in the file itself. */
-export async function writeKubeconfig(pki: string, user: string, to: string, server: string, context = "outpost"): Promise<void> {
+export async function writeKubeconfig(
+  pki: string,
+  user: string,
+  to: string,
+  server: string,
+  context = "outpost",
+): Promise<void> {
   const data = async (name: string) => (await readFile(join(pki, name))).toString("base64");
   const config = {
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name: context, cluster: { server, "certificate-authority-data": await data("ca.crt") } }],
     users: [
-      { name: context, user: { "client-certificate-data": await data(`${user}.crt`), "client-key-data": await data(`${user}.key`) } },
+      {
+        name: context,
+        user: { "client-certificate-data": await data(`${user}.crt`), "client-key-data": await data(`${user}.key`) },
+      },
     ],
     contexts: [{ name: context, context: { cluster: context, user: context } }],
     "current-context": context,

@@ -13,7 +13,9 @@ const unified = (root: string) => existsSync(join(root, "cgroup.controllers"));
 /** The folders that make up a group of this name: one in v2, one for each controller in v1. */
 export function groupFolders(name: string, root = ROOT): string[] {
   if (unified(root)) return [join(root, name)];
-  return CONTROLLERS.filter((controller) => existsSync(join(root, controller))).map((controller) => join(root, controller, name));
+  return CONTROLLERS.filter((controller) => existsSync(join(root, controller))).map((controller) =>
+    join(root, controller, name),
+  );
 }
 
 /** Makes the group under which the kubelet puts all pods, so that two nodes on one machine do not meet. */
@@ -31,7 +33,8 @@ export function makeGroup(name: string, root = ROOT): void {
     mkdirSync(folder, { recursive: true });
     // A new v1 cpuset is empty, and nothing can be put into it until it is filled.
     if (folder === join(root, "cpuset", name)) {
-      for (const file of ["cpuset.cpus", "cpuset.mems"]) writeFileSync(join(folder, file), readFileSync(join(root, "cpuset", file)));
+      for (const file of ["cpuset.cpus", "cpuset.mems"])
+        writeFileSync(join(folder, file), readFileSync(join(root, "cpuset", file)));
     }
   }
 }
@@ -46,7 +49,8 @@ export async function removeGroup(name: string, root = ROOT): Promise<void> {
 function removeTree(folder: string): boolean {
   if (!existsSync(folder)) return true;
   try {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory()) removeTree(join(folder, entry.name));
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.isDirectory()) removeTree(join(folder, entry.name));
     rmdirSync(folder);
   } catch {
     return false;

@@ -24,7 +24,12 @@ const RUN_DISK = 3 * GiB;
 /** What stands in the way of a node on this machine; nothing is changed by asking. */
 export async function checkNode(): Promise<Lack[]> {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    return [{ missing: "Linux on x86-64", whatToDo: "use a cluster you have (its kubeconfig), or run this in a Linux virtual machine" }];
+    return [
+      {
+        missing: "Linux on x86-64",
+        whatToDo: "use a cluster you have (its kubeconfig), or run this in a Linux virtual machine",
+      },
+    ];
   }
   if (process.getuid?.() !== 0) {
     return [
@@ -48,7 +53,8 @@ export async function checkNode(): Promise<Lack[]> {
     tar: "tar",
     bash: "bash",
   };
-  for (const [program, from] of Object.entries(packages)) need(Boolean(which(program)), program, `apt-get install ${from}`);
+  for (const [program, from] of Object.entries(packages))
+    need(Boolean(which(program)), program, `apt-get install ${from}`);
   need(
     existsSync("/sys/fs/cgroup") && readdirSync("/sys/fs/cgroup").length > 0,
     "control groups in /sys/fs/cgroup",
@@ -73,7 +79,11 @@ export async function checkNode(): Promise<Lack[]> {
     for (const folder of ["lower", "upper", "work", "at"]) await mkdir(join(probe, folder));
     const layers = `lowerdir=${probe}/lower,upperdir=${probe}/upper,workdir=${probe}/work`;
     const overlay = await works(["--mount", "--", "mount", "-t", "overlay", "overlay", "-o", layers, `${probe}/at`]);
-    need(overlay, `overlay mounts in ${cacheRoot()}`, "modprobe overlay, and set OUTPOST_CACHE to a folder on a disk (ext4, xfs)");
+    need(
+      overlay,
+      `overlay mounts in ${cacheRoot()}`,
+      "modprobe overlay, and set OUTPOST_CACHE to a folder on a disk (ext4, xfs)",
+    );
   } finally {
     await rm(probe, { recursive: true, force: true });
   }
@@ -96,7 +106,9 @@ export async function checkTools(names?: string[]): Promise<Lack[]> {
   const canDownload = missing.length && !which("go") ? await offered(missing) : missing;
   const toBuild = missing.filter((name) => !canDownload.includes(name));
   if (toBuild.length) {
-    const minutes = recipes.filter(({ name }) => toBuild.includes(name)).reduce((sum, recipe) => sum + recipe.minutes, 0);
+    const minutes = recipes
+      .filter(({ name }) => toBuild.includes(name))
+      .reduce((sum, recipe) => sum + recipe.minutes, 0);
     lacks.push({ missing: `go, to build ${toBuild.join(", ")} (about ${minutes} min, once)`, whatToDo: GET_GO });
   }
   if (!which("apt-get") || !which("dpkg")) {
@@ -111,7 +123,12 @@ export async function checkTools(names?: string[]): Promise<Lack[]> {
 /** Terraform is only looked for: it is not ours to install. */
 export function checkTerraform(): Lack[] {
   if (which("terraform") || which("tofu")) return [];
-  return [{ missing: "terraform", whatToDo: "install Terraform 1.11 or newer from https://developer.hashicorp.com/terraform/install" }];
+  return [
+    {
+      missing: "terraform",
+      whatToDo: "install Terraform 1.11 or newer from https://developer.hashicorp.com/terraform/install",
+    },
+  ];
 }
 
 /** The list for people, one line each. */

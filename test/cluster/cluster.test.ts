@@ -88,7 +88,8 @@ describe("once", () => {
 });
 
 test("only packages that are not installed at all are fetched as well", () => {
-  const said = "Inst libnft (1.2 Debian:12 [amd64])\nInst openssh-client [1:9.2p1-2] (1:9.2p1-3 Debian:12 [amd64])\nConf libnft (1.2)\n";
+  const said =
+    "Inst libnft (1.2 Debian:12 [amd64])\nInst openssh-client [1:9.2p1-2] (1:9.2p1-3 Debian:12 [amd64])\nConf libnft (1.2)\n";
   expect(wouldInstall(said)).toEqual(["libnft"]);
 });
 
@@ -110,7 +111,9 @@ test("the Terraform configuration names only the mirrors it was given", () => {
   expect(terraformConfig({ mirror: "/m" })).toBe(
     'disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path    = "/m"\n    include = ["registry.terraform.io/hashicorp/*"]\n  }\n}\n',
   );
-  expect(terraformConfig({ mirror: "/m", own: "/o" })).toContain('path    = "/o"\n    include = ["registry.terraform.io/outpost/*"]');
+  expect(terraformConfig({ mirror: "/m", own: "/o" })).toContain(
+    'path    = "/o"\n    include = ["registry.terraform.io/outpost/*"]',
+  );
   expect(mirrorPath("hashicorp/helm", "3.2.0")).toBe(
     "registry.terraform.io/hashicorp/helm/3.2.0/linux_amd64/terraform-provider-helm_v3.2.0_x5",
   );
@@ -176,7 +179,9 @@ describe("control groups", () => {
 const plan: Plan = {
   name: "n",
   dir: "/d",
-  programs: Object.fromEntries(recipes.flatMap((recipe) => Object.keys(recipe.programs).map((name) => [name, `/bin/${name}`]))),
+  programs: Object.fromEntries(
+    recipes.flatMap((recipe) => Object.keys(recipe.programs).map((name) => [name, `/bin/${name}`])),
+  ),
   path: [],
   libraries: [],
   cni: "/cni",

@@ -14,7 +14,12 @@ export function configFiles(plan: Plan): Record<string, string> {
           // has no br_netfilter, and no bridge is needed either.
           type: "ptp",
           ipMasq: false,
-          ipam: { type: "host-local", ranges: [[{ subnet: network.pods }]], routes: [{ dst: "0.0.0.0/0" }], dataDir: `${plan.dir}/ipam` },
+          ipam: {
+            type: "host-local",
+            ranges: [[{ subnet: network.pods }]],
+            routes: [{ dst: "0.0.0.0/0" }],
+            dataDir: `${plan.dir}/ipam`,
+          },
         },
       ],
     }),
@@ -84,7 +89,11 @@ function kubelet({ dir, cgroup }: Plan): unknown {
     readOnlyPort: 0,
     healthzBindAddress: "127.0.0.1",
     healthzPort: 10248,
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: `${dir}/pki/ca.crt` } },
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true },
+      x509: { clientCAFile: `${dir}/pki/ca.crt` },
+    },
     authorization: { mode: "Webhook" },
     tlsCertFile: `${dir}/pki/kubelet.crt`,
     tlsPrivateKeyFile: `${dir}/pki/kubelet.key`,

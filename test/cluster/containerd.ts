@@ -20,7 +20,10 @@ export async function importLayout({ dir, path }: Plan, layout: string): Promise
     ...blobs.filter((digest) => !known.has(`sha256:${digest}`)).map((digest) => `blobs/sha256/${digest}`),
   ];
   const tar = spawn("tar", ["-C", layout, "-cf", "-", "--", ...files], { stdio: ["ignore", "pipe", "inherit"] });
-  const load = spawn(ctr, [...args, "images", "import", "-"], { stdio: ["pipe", "ignore", "pipe"], timeout: IMPORT_MS });
+  const load = spawn(ctr, [...args, "images", "import", "-"], {
+    stdio: ["pipe", "ignore", "pipe"],
+    timeout: IMPORT_MS,
+  });
   let said = "";
   load.stderr.on("data", (chunk) => {
     said += chunk;

@@ -32,15 +32,19 @@ export async function unpackSshd(progress: Progress): Promise<{ sshd: string; li
 
 /** Downloads the packages, and those of their dependencies that this machine lacks, and unpacks them into the cache. */
 export async function unpack(name: string, packages: string[], progress: Progress): Promise<Unpacked> {
-  if (!which("apt-get") || !which("dpkg")) throw new Error(`${name} comes from Debian packages: apt-get and dpkg are needed`);
+  if (!which("apt-get") || !which("dpkg"))
+    throw new Error(`${name} comes from Debian packages: apt-get and dpkg are needed`);
   const release = /^VERSION_ID="?([^"\n]*)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "unknown";
   const key = createHash("sha256")
     .update(JSON.stringify([release, packages]))
     .digest("hex")
     .slice(0, 12);
   const dir = join(cacheRoot(), "debian", `${name}-${key}`);
-  await once(dir, () => step(progress, `downloading ${packages.join(", ")} from Debian`, () => fetchInto(dir, packages)));
-  const folders = (...under: string[]) => under.map((folder) => join(dir, folder)).filter((folder) => existsSync(folder));
+  await once(dir, () =>
+    step(progress, `downloading ${packages.join(", ")} from Debian`, () => fetchInto(dir, packages)),
+  );
+  const folders = (...under: string[]) =>
+    under.map((folder) => join(dir, folder)).filter((folder) => existsSync(folder));
   const arch = (await readdir(join(dir, "usr/lib")).catch(() => [])).filter((folder) => folder.endsWith("-linux-gnu"));
   return {
     dir,
@@ -60,7 +64,8 @@ async function fetchInto(dir: string, packages: string[]): Promise<void> {
     await run("apt-get", ["download", "-q", ...new Set([...packages, ...wanted])], { cwd: work, deadlineMs: 600_000 });
     const root = join(work, "root");
     await mkdir(root);
-    for (const file of await readdir(work)) if (file.endsWith(".deb")) await run("dpkg", ["-x", join(work, file), root]);
+    for (const file of await readdir(work))
+      if (file.endsWith(".deb")) await run("dpkg", ["-x", join(work, file), root]);
     for (const entry of await readdir(root)) {
       await rm(join(dir, entry), { recursive: true, force: true });
       await rename(join(root, entry), join(dir, entry));

@@ -152,14 +152,19 @@ test.each(Object.entries(downloads))("the release of %s has the version that go.
   const module = readFileSync(new URL(`tools/${name}/go.mod`, import.meta.url), "utf8");
   const version = MODULES[name]?.exec(module)?.[1];
   // The providers' tags carry no Go version: their recipe and the mirror name it.
-  if (!version) return expect(readFileSync(new URL("terraform.ts", import.meta.url), "utf8")).toContain(given[0]!.url.split("/").at(-2));
+  if (!version)
+    return expect(readFileSync(new URL("terraform.ts", import.meta.url), "utf8")).toContain(
+      given[0]!.url.split("/").at(-2),
+    );
   for (const { url } of given) expect(url).toContain(`${name === "kubernetes" ? "release/" : ""}v${version}`.slice(1));
 });
 
 test("files are fetched at their vendor, below a mirror, or not at all", () => {
   const url = "https://a.example/b%2Fc/d.tgz";
   expect(placeOf(url, {})).toBe(url);
-  expect(placeOf(url, { OUTPOST_DOWNLOADS: "https://mirror.example/all/" })).toBe("https://mirror.example/all/a.example/b%2Fc/d.tgz");
+  expect(placeOf(url, { OUTPOST_DOWNLOADS: "https://mirror.example/all/" })).toBe(
+    "https://mirror.example/all/a.example/b%2Fc/d.tgz",
+  );
   expect(placeOf(url, { OUTPOST_DOWNLOADS: "off" })).toBeUndefined();
 });
 
@@ -174,6 +179,10 @@ test("a long build says what follows it", () => {
   const [a, b, c] = recipes as [(typeof recipes)[0], (typeof recipes)[0], (typeof recipes)[0]];
   const none = () => false;
   expect(timeLeft({ ...a, minutes: 18 }, [], none)).toBe("about 18 min");
-  expect(timeLeft({ ...a, minutes: 18 }, [{ ...b, minutes: 2 }], none)).toBe("about 18 min, then 1 more tool, about 2 min");
-  expect(timeLeft({ ...a, minutes: 1 }, [b, c], (r) => r === b)).toBe(`about 1 min, then 1 more tool, about ${c.minutes} min`);
+  expect(timeLeft({ ...a, minutes: 18 }, [{ ...b, minutes: 2 }], none)).toBe(
+    "about 18 min, then 1 more tool, about 2 min",
+  );
+  expect(timeLeft({ ...a, minutes: 1 }, [b, c], (r) => r === b)).toBe(
+    `about 1 min, then 1 more tool, about ${c.minutes} min`,
+  );
 });

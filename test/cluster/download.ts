@@ -48,7 +48,8 @@ async function sumOf(file: Download): Promise<string> {
   const text = await (await get(file.sums, 30_000)).text();
   const published = publishedSum(text, basename(new URL(file.url).pathname));
   if (!published) throw new Error(`${file.sums} has no sum of ${basename(file.url)}`);
-  if (file.sha256 && file.sha256 !== published) throw new Error(`${file.sums} has another sum than the pinned ${file.sha256}`);
+  if (file.sha256 && file.sha256 !== published)
+    throw new Error(`${file.sums} has another sum than the pinned ${file.sha256}`);
   return published;
 }
 
@@ -99,10 +100,12 @@ async function get(url: string, deadlineMs: number): Promise<Response> {
   if (!place) throw new Error("OUTPOST_DOWNLOADS is off");
   const { host } = new URL(place);
   if (silent.has(host)) throw new Error(`${host} does not answer`);
-  const response = await fetch(place, { dispatcher: through, signal: AbortSignal.timeout(deadlineMs) }).catch((error: Error) => {
-    silent.add(host);
-    throw new Error(`${host} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`);
-  });
+  const response = await fetch(place, { dispatcher: through, signal: AbortSignal.timeout(deadlineMs) }).catch(
+    (error: Error) => {
+      silent.add(host);
+      throw new Error(`${host} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`);
+    },
+  );
   if (!response.ok) {
     await response.body?.cancel();
     throw new Error(`${place} answers ${response.status}`);

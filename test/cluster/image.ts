@@ -44,7 +44,12 @@ export type Files = Record<string, string>;
 
 const APP: ImageConfig = {
   Entrypoint: ["node", "/app/outpost.mjs"],
-  Env: ["PATH=/usr/local/bin:/usr/bin:/bin", "NODE_ENV=production", "HOME=/tmp", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
+  Env: [
+    "PATH=/usr/local/bin:/usr/bin:/bin",
+    "NODE_ENV=production",
+    "HOME=/tmp",
+    "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
+  ],
   User: "1000:1000",
   WorkingDir: "/app",
 };
@@ -62,7 +67,8 @@ export async function buildOnBase(
   try {
     const root = join(work, "root");
     await mkdir(root);
-    for (const [to, from] of Object.entries(files)) await cp(from, join(root, to), { recursive: true, dereference: true });
+    for (const [to, from] of Object.entries(files))
+      await cp(from, join(root, to), { recursive: true, dereference: true });
     // Whoever runs it is not root, and the build may have made the files private.
     await run("chmod", ["-R", "u=rwX,go=rX", "--", root]);
     const layer = await packLayer(root, join(work, "layer.tar"));
@@ -108,17 +114,29 @@ export interface AppImage {
 }
 
 /** The product's image. */
-export async function buildAppImage({ version, files, programs, progress, name = "outpost.local/outpost" }: AppImage): Promise<Image> {
+export async function buildAppImage({
+  version,
+  files,
+  programs,
+  progress,
+  name = "outpost.local/outpost",
+}: AppImage): Promise<Image> {
   const reference = `${name}:${version}`;
   const under =
-    typeof files === "string" ? { app: files } : Object.fromEntries(Object.entries(files).map(([to, from]) => [join("app", to), from]));
+    typeof files === "string"
+      ? { app: files }
+      : Object.fromEntries(Object.entries(files).map(([to, from]) => [join("app", to), from]));
   return buildOnBase(reference, under, APP, programs, progress);
 }
 
 /** The page that examples deploy: `outpost.local/guestbook`, on port 8080. */
 export async function buildGuestbookImage(programs: Programs, progress: Progress, version = "1"): Promise<Image> {
   const reference = `outpost.local/guestbook:${version}`;
-  const config = { ...APP, Entrypoint: ["node", "/app/server.mjs"], Env: [...APP.Env!, `GREETING=Guestbook ${version}`] };
+  const config = {
+    ...APP,
+    Entrypoint: ["node", "/app/server.mjs"],
+    Env: [...APP.Env!, `GREETING=Guestbook ${version}`],
+  };
   return buildOnBase(reference, { app: join(here, "guestbook") }, config, programs, progress);
 }
 

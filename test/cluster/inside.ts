@@ -30,7 +30,8 @@ function publish(change: Partial<Status>): void {
   renameSync(`${dir}/status.json.new`, `${dir}/status.json`);
 }
 
-const say = (line: string) => publish({ lines: [...status.lines, `${line}: ${((Date.now() - began) / 1000).toFixed(1)} s`] });
+const say = (line: string) =>
+  publish({ lines: [...status.lines, `${line}: ${((Date.now() - began) / 1000).toFixed(1)} s`] });
 
 function tail(name: string): string {
   return readFileSync(`${dir}/logs/${name}.log`, "utf8").trimEnd().split("\n").slice(-12).join("\n");
@@ -49,7 +50,8 @@ function start(component: Component): void {
   closeSync(log);
   running.set(component.name, child);
   const ended = (how: string) => {
-    if (status.phase === "starting") failure ??= new Error(`${component.name} ${how}; the end of its log:\n${tail(component.name)}`);
+    if (status.phase === "starting")
+      failure ??= new Error(`${component.name} ${how}; the end of its log:\n${tail(component.name)}`);
     else {
       publish({ restarts: { ...status.restarts, [component.name]: (status.restarts[component.name] ?? 0) + 1 } });
       setTimeout(() => start(component), RESTART_MS);
@@ -118,8 +120,11 @@ async function bringUp(): Promise<void> {
   await wait("containerd answers", "containerd", () => accepts({ path: `${dir}/containerd.sock` }));
   await wait("API server ready", "kube-apiserver", () => answers("/readyz"));
   for (const component of all) if (component.after) start(component);
-  for (const { path, body } of firstObjects()) await wait(`created ${path.split("/").at(-1)}`, "kube-apiserver", () => create(path, body));
-  await wait("service accounts made", "kube-controller-manager", () => answers("/api/v1/namespaces/default/serviceaccounts/default"));
+  for (const { path, body } of firstObjects())
+    await wait(`created ${path.split("/").at(-1)}`, "kube-apiserver", () => create(path, body));
+  await wait("service accounts made", "kube-controller-manager", () =>
+    answers("/api/v1/namespaces/default/serviceaccounts/default"),
+  );
   await wait("DNS answers", "coredns", () => accepts({ host: network.node, port: 53 }));
   await wait("node Ready", "kubelet", nodeReady);
   publish({ phase: "ready" });
@@ -132,7 +137,10 @@ await serveBridge(`${dir}/inside.sock`, () => true, {
   listen: async ({ port }) => {
     const at = Number(port);
     if (listeners.has(at)) return;
-    listeners.set(at, await listenThrough({ host: network.node, port: at }, `${dir}/outside.sock`, { host: "127.0.0.1", port: at }));
+    listeners.set(
+      at,
+      await listenThrough({ host: network.node, port: at }, `${dir}/outside.sock`, { host: "127.0.0.1", port: at }),
+    );
   },
   close: ({ port }) => {
     listeners.get(Number(port))?.close();

@@ -42,7 +42,11 @@ const commands: Record<string, () => Promise<void>> = {
     if (lacks.length) process.exitCode = 1;
     const programs = await buildTools(progress);
     const { dir: node } = await unpack("node", nodePackages, progress);
-    for (const [name, path] of Object.entries({ ...programs, containerd: node, "terraform mirror": await terraformMirror(programs) })) {
+    for (const [name, path] of Object.entries({
+      ...programs,
+      containerd: node,
+      "terraform mirror": await terraformMirror(programs),
+    })) {
       console.log(`${name.padEnd(32)} ${path}`);
     }
   },
@@ -51,7 +55,8 @@ const commands: Record<string, () => Promise<void>> = {
     const names = recipes.map(({ name }) => name);
     const missing = await missingTools(names);
     // Their tests say themselves that they are skipped.
-    if (missing.length && !which("go")) return console.log(`no Go to build ${missing.join(", ")}: the tests that need them are skipped`);
+    if (missing.length && !which("go"))
+      return console.log(`no Go to build ${missing.join(", ")}: the tests that need them are skipped`);
     const programs = await buildTools(progress, names);
     if (canFindBuildah()) programs.buildah = (await findBuildah({ progress })).path;
     for (const [name, path] of Object.entries(programs)) console.log(`${name.padEnd(32)} ${path}`);

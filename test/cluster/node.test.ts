@@ -40,18 +40,25 @@ asked("a node", () => {
 
   const inPod = (script: string) => node.kubectl("exec", "deployment/guestbook", "--", "sh", "-c", script);
 
-  test("says each step with its time", () => expect(said.at(-1)).toMatch(/node test Ready after (\d+ min )?\d+(\.\d)? s/));
+  test("says each step with its time", () =>
+    expect(said.at(-1)).toMatch(/node test Ready after (\d+ min )?\d+(\.\d)? s/));
 
   test("runs pods whose logs and shell can be reached", async () => {
     expect(await node.kubectl("logs", "deployment/guestbook")).toContain("guestbook on port 8080");
-    expect(await inPod("id -u; git --version; helm version --short; kustomize version")).toMatch(/^1000\ngit version .*\nv3\..*\nv5\./);
+    expect(await inPod("id -u; git --version; helm version --short; kustomize version")).toMatch(
+      /^1000\ngit version .*\nv3\..*\nv5\./,
+    );
   });
 
   test("carries a program's input and its end into a pod, and a port out of it", async () => {
     const kubectl = (await buildTools(() => {}, ["kubernetes"])).kubectl!;
-    const { stdout } = await run(kubectl, ["--kubeconfig", node.kubeconfig, "exec", "-i", "deployment/guestbook", "--", "wc", "-c"], {
-      input: "x".repeat(300_000),
-    });
+    const { stdout } = await run(
+      kubectl,
+      ["--kubeconfig", node.kubeconfig, "exec", "-i", "deployment/guestbook", "--", "wc", "-c"],
+      {
+        input: "x".repeat(300_000),
+      },
+    );
     expect(stdout.trim()).toBe("300000");
     const forward = daemon(
       kubectl,
@@ -73,7 +80,10 @@ asked("a node", () => {
       const chart = join(work, "chart");
       mkdirSync(join(chart, "templates"), { recursive: true });
       writeFileSync(join(chart, "Chart.yaml"), "apiVersion: v2\nname: page\nversion: 1.0.0\nkubeVersion: '>=1.30'\n");
-      writeFileSync(join(chart, "templates/all.yaml"), JSON.stringify(deployment("charted", "outpost.local/guestbook:1")));
+      writeFileSync(
+        join(chart, "templates/all.yaml"),
+        JSON.stringify(deployment("charted", "outpost.local/guestbook:1")),
+      );
       const options = ["--kubeconfig", node.kubeconfig, "--wait", "--timeout", "60s"];
       expect((await run(helm!, ["install", "page", chart, ...options])).stdout).toContain("STATUS: deployed");
       await run(helm!, ["uninstall", "page", ...options]);
@@ -95,7 +105,9 @@ asked("a node", () => {
   test("pods reach Services by name, and the API server as programs in a cluster do", async () => {
     const get = (url: string) => `node -e 'fetch("${url}").then(r => r.text()).then(console.log)'`;
     expect(
-      await until("the Service has endpoints", () => inPod(get("http://guestbook.default.svc.cluster.local/")).catch(() => undefined)),
+      await until("the Service has endpoints", () =>
+        inPod(get("http://guestbook.default.svc.cluster.local/")).catch(() => undefined),
+      ),
     ).toContain("Guestbook 1");
     const secure = `NODE_EXTRA_CA_CERTS=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt ${get("https://kubernetes.default/version")}`;
     expect(await inPod(secure)).toContain('"gitVersion": "v1.33.13"');
@@ -106,11 +118,15 @@ asked("a node", () => {
     await new Promise((done) => server.once("listening", done));
     const { port } = server.address() as { port: number };
     const ask = () =>
-      inPod(`node -e 'fetch("http://outpost.localhost:${port}/").then(r => r.text()).then(console.log, e => console.log(e.cause.code))'`);
+      inPod(
+        `node -e 'fetch("http://outpost.localhost:${port}/").then(r => r.text()).then(console.log, e => console.log(e.cause.code))'`,
+      );
     try {
       expect(await ask()).toMatch(/ENOTFOUND/);
       await node.expose(port, "outpost.localhost");
-      expect(await until("the name is known", async () => ((t) => t.startsWith("from") && t)(await ask()))).toBe("from the host\n");
+      expect(await until("the name is known", async () => ((t) => t.startsWith("from") && t)(await ask()))).toBe(
+        "from the host\n",
+      );
       await node.unexpose(port);
       await until("the name is forgotten", async () => /ENOTFOUND|ECONNREFUSED/.test(await ask()));
     } finally {
@@ -134,7 +150,9 @@ asked("a node", () => {
 
   test("a program of it that is killed comes back", async () => {
     const programs = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid));
-    const scheduler = programs.find((pid) => read(`/proc/${pid}/cmdline`).includes(`${work}/n/pki/scheduler.kubeconfig`));
+    const scheduler = programs.find((pid) =>
+      read(`/proc/${pid}/cmdline`).includes(`${work}/n/pki/scheduler.kubeconfig`),
+    );
     process.kill(Number(scheduler), "SIGKILL");
     await until("the restart is counted", () => node.status().restarts["kube-scheduler"] === 1);
     expect(await node.kubectl("get", "--raw", "/readyz")).toBe("ok");

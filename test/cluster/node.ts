@@ -127,12 +127,16 @@ export function findNode(folder: string): ClusterNode | undefined {
 /** Ends the node of a folder, whatever state it is in, and removes processes, control groups and the folder. */
 export async function stopNode(folder: string): Promise<void> {
   const dir = resolve(folder);
-  const plan = existsSync(join(dir, "plan.json")) ? (JSON.parse(readFileSync(join(dir, "plan.json"), "utf8")) as Plan) : undefined;
+  const plan = existsSync(join(dir, "plan.json"))
+    ? (JSON.parse(readFileSync(join(dir, "plan.json"), "utf8")) as Plan)
+    : undefined;
   const running = readRunning(dir);
   if (running) {
     // Killing the host's half takes the namespaces with it (see outside.ts), and with them every process of the node.
     if (alive(running.outside)) process.kill(running.outside.pid, "SIGTERM");
-    await until("the node's end", () => !alive(running.outside), 5000).catch(() => process.kill(running.outside.pid, "SIGKILL"));
+    await until("the node's end", () => !alive(running.outside), 5000).catch(() =>
+      process.kill(running.outside.pid, "SIGKILL"),
+    );
     await until("the end of the node's processes", () => !alive(running.inside), 15_000).catch(() =>
       process.kill(running.inside.pid, "SIGKILL"),
     );
@@ -147,8 +151,12 @@ function handle(dir: string, running: Running): ClusterNode {
   const kubeconfig = join(dir, "kubeconfig");
   const plan = (): Plan => JSON.parse(readFileSync(join(dir, "plan.json"), "utf8"));
   const kubectl = async (args: string[], input?: string) =>
-    (await run(plan().programs.kubectl!, ["--kubeconfig", kubeconfig, ...args], { ...(input ? { input } : {}), deadlineMs: 300_000 }))
-      .stdout;
+    (
+      await run(plan().programs.kubectl!, ["--kubeconfig", kubeconfig, ...args], {
+        ...(input ? { input } : {}),
+        deadlineMs: 300_000,
+      })
+    ).stdout;
   const forwardToHost = async (port: number, host: string = network.node) =>
     (await call<{ port: number }>(control, "forward", { host, port })).port;
   return {
@@ -250,8 +258,11 @@ function readRunning(dir: string): Running | undefined {
 /** Refuses folders that the node hides from itself or whose sockets would have too long a name. */
 function usable(folder: string): string {
   const dir = resolve(folder);
-  if (dir.length > DIR_LENGTH) throw new Error(`${dir} is too long for a node's folder: at most ${DIR_LENGTH} characters`);
-  const hidden = ["/run/", "/var/run/", "/var/log/", "/var/lib/", "/proc/", "/sys/", "/dev/"].find((under) => dir.startsWith(under));
+  if (dir.length > DIR_LENGTH)
+    throw new Error(`${dir} is too long for a node's folder: at most ${DIR_LENGTH} characters`);
+  const hidden = ["/run/", "/var/run/", "/var/log/", "/var/lib/", "/proc/", "/sys/", "/dev/"].find((under) =>
+    dir.startsWith(under),
+  );
   if (hidden) throw new Error(`${dir} cannot be a node's folder: the node has a ${hidden} of its own`);
   return dir;
 }

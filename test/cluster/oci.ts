@@ -57,7 +57,10 @@ export function describeImage(reference: string, layers: Omit<Layer, "file">[], 
         mediaType: type("manifest.v1+json"),
         digest: `sha256:${manifest.digest}`,
         size: manifest.size,
-        annotations: { "io.containerd.image.name": reference, "org.opencontainers.image.ref.name": reference.split(":").at(-1) },
+        annotations: {
+          "io.containerd.image.name": reference,
+          "org.opencontainers.image.ref.name": reference.split(":").at(-1),
+        },
       },
     ],
   });
@@ -70,7 +73,8 @@ export async function writeLayout(reference: string, layers: Layer[], config: Im
   await mkdir(blobs, { recursive: true });
   const { image, manifest, index } = describeImage(reference, layers, config);
   for (const { bytes, digest } of [image, manifest]) await writeFile(join(blobs, digest), bytes);
-  for (const { file, digest } of layers) await link(file, join(blobs, digest)).catch(() => cp(file, join(blobs, digest)));
+  for (const { file, digest } of layers)
+    await link(file, join(blobs, digest)).catch(() => cp(file, join(blobs, digest)));
   await writeFile(join(to, "index.json"), index.bytes);
   await writeFile(join(to, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
 }

@@ -126,7 +126,10 @@ export function firstObjects(): { path: string; body: unknown }[] {
   return [
     {
       path: "/api/v1/namespaces/kube-system/services",
-      body: { metadata: { name: "kube-dns", labels: { "k8s-app": "kube-dns" } }, spec: { clusterIP: network.dnsService, ports } },
+      body: {
+        metadata: { name: "kube-dns", labels: { "k8s-app": "kube-dns" } },
+        spec: { clusterIP: network.dnsService, ports },
+      },
     },
     {
       path: "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices",

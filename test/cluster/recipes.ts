@@ -32,7 +32,14 @@ const kubernetesVersion = [
   `-X ${client}.gitVersion=${KUBERNETES} -X ${client}.gitMajor=1 -X ${client}.gitMinor=33`,
 ].join(" ");
 
-const kubernetesPrograms = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
+const kubernetesPrograms = [
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubelet",
+  "kube-proxy",
+  "kubectl",
+];
 
 export const recipes: Recipe[] = [
   {
@@ -43,7 +50,13 @@ export const recipes: Recipe[] = [
     fits: { program: "helm", args: ["version", "--template", "{{.Version}}"], version: /^v3\.(1[6-9]|[2-9]\d)\./ },
     minutes: 3,
   },
-  { name: "etcd", ldflags: "", packages: ["go.etcd.io/etcd/server/v3"], programs: { etcd: ["server", "v3"] }, minutes: 2 },
+  {
+    name: "etcd",
+    ldflags: "",
+    packages: ["go.etcd.io/etcd/server/v3"],
+    programs: { etcd: ["server", "v3"] },
+    minutes: 2,
+  },
   {
     name: "kubernetes",
     ldflags: kubernetesVersion,
@@ -111,7 +124,15 @@ export const recipes: Recipe[] = [
     minutes: 4,
   },
   // Its tag leaves out the plugins for clouds and databases.
-  { name: "vault", onDemand: true, tags: ["minimal"], ldflags: "", packages: ["."], programs: { vault: ["vault"] }, minutes: 5 },
+  {
+    name: "vault",
+    onDemand: true,
+    tags: ["minimal"],
+    ldflags: "",
+    packages: ["."],
+    programs: { vault: ["vault"] },
+    minutes: 5,
+  },
 ];
 
 /** Tools the node itself is made of. */

@@ -53,7 +53,8 @@ export async function makeBase(programs: Programs, packages: Unpacked[] = []): P
 
   const files = new Map(Object.entries(wanted));
   for (const [to, from] of Object.entries(wanted))
-    if (!to.startsWith("etc/")) for (const library of await libraries(from, packages)) files.set(merged(outOf(packages, library)), library);
+    if (!to.startsWith("etc/"))
+      for (const library of await libraries(from, packages)) files.set(merged(outOf(packages, library)), library);
   const system = [...files.values()].find((file) => /\/libc\.so\.6$/.test(file));
   for (const name of NAME_SERVICE) {
     const file = system && join(dirname(system), name);
@@ -118,9 +119,13 @@ async function fill(root: string, files: ReadonlyMap<string, string>): Promise<v
     await chmod(join(root, to), to.startsWith("etc/") ? 0o644 : 0o755);
   }
   await symlink("git-remote-http", join(root, "usr/lib/git-core/git-remote-https"));
-  for (const name of ["git", "git-upload-pack", "git-receive-pack"]) await symlink("../../bin/git", join(root, "usr/lib/git-core", name));
+  for (const name of ["git", "git-upload-pack", "git-receive-pack"])
+    await symlink("../../bin/git", join(root, "usr/lib/git-core", name));
   if (existsSync("/usr/share/git-core/templates")) {
-    await cp("/usr/share/git-core/templates", join(root, "usr/share/git-core/templates"), { recursive: true, dereference: true });
+    await cp("/usr/share/git-core/templates", join(root, "usr/share/git-core/templates"), {
+      recursive: true,
+      dereference: true,
+    });
   }
   await writeFile(
     join(root, "etc/passwd"),

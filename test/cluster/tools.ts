@@ -14,7 +14,11 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 export type Programs = Record<string, string>;
 
 /** The folder a recipe's programs are kept in: its name and the first 12 digits of the hash of go.mod followed by go.sum. */
-export function toolFolder(recipe: Pick<Recipe, "name" | "onDemand">, root = cacheRoot(), sources = sourcesOf(recipe)): string {
+export function toolFolder(
+  recipe: Pick<Recipe, "name" | "onDemand">,
+  root = cacheRoot(),
+  sources = sourcesOf(recipe),
+): string {
   const hash = createHash("sha256");
   for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(sources, recipe.name, file)));
   return join(root, "tools", `${recipe.name}-${hash.digest("hex").slice(0, 12)}`);
@@ -82,7 +86,8 @@ export function canHave(name: string): boolean {
 async function obtain(recipe: Recipe, dir: string, progress: Progress, later: Recipe[]): Promise<void> {
   const refused = await download(recipe, dir, progress);
   if (refused === undefined) return;
-  if (!which("go")) throw new Error(`${recipe.name} cannot be downloaded (${refused}), and there is no Go to build it: ${GET_GO}`);
+  if (!which("go"))
+    throw new Error(`${recipe.name} cannot be downloaded (${refused}), and there is no Go to build it: ${GET_GO}`);
   progress(`${recipe.name} is built from source: ${refused}`);
   await step(progress, `building ${recipe.name} (${timeLeft(recipe, later)})`, () => build(recipe, dir));
 }
@@ -90,7 +95,11 @@ async function obtain(recipe: Recipe, dir: string, progress: Progress, later: Re
 export const GET_GO = "install Go 1.26 or newer from https://go.dev/dl";
 
 /** `about 18 min, then 3 more tools, about 9 min`: those that follow and are not there yet. */
-export function timeLeft(recipe: Recipe, later: Recipe[], isThere = (r: Recipe) => existsSync(join(toolFolder(r), ".done"))): string {
+export function timeLeft(
+  recipe: Recipe,
+  later: Recipe[],
+  isThere = (r: Recipe) => existsSync(join(toolFolder(r), ".done")),
+): string {
   const left = later.filter((r) => !isThere(r));
   const minutes = left.reduce((sum, { minutes }) => sum + minutes, 0);
   const then = left.length ? `, then ${left.length} more tool${left.length > 1 ? "s" : ""}, about ${minutes} min` : "";

@@ -106,7 +106,8 @@ async function labelled(name: string): Promise<number> {
   return lists.flatMap((list) => value(list).items).length;
 }
 
-const isTaken = async (name: string) => (await w.get(name)).status?.reconciledAt !== LONG_AGO && (await labelled(name)) >= LABELLED;
+const isTaken = async (name: string) =>
+  (await w.get(name)).status?.reconciledAt !== LONG_AGO && (await labelled(name)) >= LABELLED;
 
 /** What Argo CD's status says of the past and of the state; our look at it may change neither. */
 async function told(name: string) {

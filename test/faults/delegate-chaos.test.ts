@@ -27,11 +27,14 @@ test(`under kills and a bad wire nothing that may run once runs twice, and all t
   for (let n = 0; n < REPLICAS; n++) replicas.push(await startOne());
   const ledger = w.ledger();
   const queue = (key: string, idempotent: boolean) =>
-    w.shell(`echo "${key} begun $OUTPOST_FENCE" >> ${ledger.path}; sleep 0.5; echo "${key} done $OUTPOST_FENCE" >> ${ledger.path}`, {
-      selectors: ["pool"],
-      idempotent,
-      maxAttempts: 10,
-    });
+    w.shell(
+      `echo "${key} begun $OUTPOST_FENCE" >> ${ledger.path}; sleep 0.5; echo "${key} done $OUTPOST_FENCE" >> ${ledger.path}`,
+      {
+        selectors: ["pool"],
+        idempotent,
+        maxAttempts: 10,
+      },
+    );
   const once: string[] = [];
   const repeated: string[] = [];
   const step = Math.floor((2 * TASKS) / (KILLS + 1));
@@ -55,7 +58,8 @@ test(`under kills and a bad wire nothing that may run once runs twice, and all t
     const [one, many] = [tasks[n]!, tasks[TASKS + n]!];
     const key = `once-${n}`;
     expect([key, begun(key) <= 1]).toEqual([key, true]);
-    if (one.state !== "Unknown") expect([one.state, begun(key), done(key), one.attempts.length]).toEqual(["Succeeded", 1, 1, 1]);
+    if (one.state !== "Unknown")
+      expect([one.state, begun(key), done(key), one.attempts.length]).toEqual(["Succeeded", 1, 1, 1]);
     expect([`repeated-${n}`, many.state, done(`repeated-${n}`) >= 1]).toEqual([`repeated-${n}`, "Succeeded", true]);
   }
 }, 3_000_000);

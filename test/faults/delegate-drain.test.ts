@@ -26,40 +26,54 @@ function scenario(name: string, run: () => Promise<void>): void {
   test(name, () => running, 240_000);
 }
 
-scenario("a delegate that is asked to leave lets all its tasks end: none is given to another, and new ones go elsewhere", async () => {
-  const leaving = await w.start("leaving", { spec: { tags: ["drain"], capacity: TASKS } });
-  const ledger = w.ledger();
-  const ids: string[] = [];
-  for (let n = 0; n < TASKS; n++)
-    ids.push(await w.shell(`echo begun >> ${ledger.path}; sleep 18; echo done >> ${ledger.path}`, { selectors: ["drain"] }));
-  await until("all to have begun", () => ledger.lines().length === TASKS, 30_000);
-  await w.start("staying", { spec: { tags: ["drain"] } });
-  leaving.child.kill("SIGTERM");
-  await until("it drains", () => leaving.said().includes("draining"), 5_000);
-  const late = await w.shell("echo $OUTPOST_FENCE", { selectors: ["drain"] });
-  const [other] = await w.ended([late], 30_000);
-  expect([other!.state, other!.attempts[0]!.worker.split("/")[0]]).toEqual(["Succeeded", "staying"]);
-  // Longer than a lease: without heartbeats in the drain these would have been lost.
-  const tasks = await w.ended(ids, 60_000);
-  expect(tasks.map(({ state, attempts }) => [state, attempts.length])).toEqual(tasks.map(() => ["Succeeded", 1]));
-  await until("its end", () => leaving.ended(), 20_000);
-  expect([leaving.ended(), ledger.lines().filter((line) => line === "done").length]).toEqual(["ended with code 0", TASKS]);
-});
+scenario(
+  "a delegate that is asked to leave lets all its tasks end: none is given to another, and new ones go elsewhere",
+  async () => {
+    const leaving = await w.start("leaving", { spec: { tags: ["drain"], capacity: TASKS } });
+    const ledger = w.ledger();
+    const ids: string[] = [];
+    for (let n = 0; n < TASKS; n++)
+      ids.push(
+        await w.shell(`echo begun >> ${ledger.path}; sleep 18; echo done >> ${ledger.path}`, { selectors: ["drain"] }),
+      );
+    await until("all to have begun", () => ledger.lines().length === TASKS, 30_000);
+    await w.start("staying", { spec: { tags: ["drain"] } });
+    leaving.child.kill("SIGTERM");
+    await until("it drains", () => leaving.said().includes("draining"), 5_000);
+    const late = await w.shell("echo $OUTPOST_FENCE", { selectors: ["drain"] });
+    const [other] = await w.ended([late], 30_000);
+    expect([other!.state, other!.attempts[0]!.worker.split("/")[0]]).toEqual(["Succeeded", "staying"]);
+    // Longer than a lease: without heartbeats in the drain these would have been lost.
+    const tasks = await w.ended(ids, 60_000);
+    expect(tasks.map(({ state, attempts }) => [state, attempts.length])).toEqual(tasks.map(() => ["Succeeded", 1]));
+    await until("its end", () => leaving.ended(), 20_000);
+    expect([leaving.ended(), ledger.lines().filter((line) => line === "done").length]).toEqual([
+      "ended with code 0",
+      TASKS,
+    ]);
+  },
+);
 
-scenario("when the grace is over the rest is ended: what may be repeated is done elsewhere, what may not is Unknown", async () => {
-  const leaving = await w.start("hurried", { spec: { tags: ["grace"] }, env: { OUTPOST_GRACE_SECONDS: "2" } });
-  const ledger = w.ledger();
-  const script = `echo begun >> ${ledger.path}; [ $OUTPOST_ATTEMPT = 2 ] || sleep 100; echo done >> ${ledger.path}`;
-  const ids = [await w.shell(script, { selectors: ["grace"], idempotent: true }), await w.shell(script, { selectors: ["grace"] })];
-  await until("both to have begun", () => ledger.lines().length === 2, 20_000);
-  await w.start("patient", { spec: { tags: ["grace"] } });
-  const from = Date.now();
-  leaving.child.kill("SIGTERM");
-  await until("its end", () => leaving.ended(), 15_000);
-  expect(Date.now() - from).toBeLessThan(within(12_000));
-  expect((await w.ended(ids, 60_000)).map(({ state }) => state)).toEqual(["Succeeded", "Unknown"]);
-  expect(ledger.lines()).toEqual(["begun", "begun", "begun", "done"]);
-});
+scenario(
+  "when the grace is over the rest is ended: what may be repeated is done elsewhere, what may not is Unknown",
+  async () => {
+    const leaving = await w.start("hurried", { spec: { tags: ["grace"] }, env: { OUTPOST_GRACE_SECONDS: "2" } });
+    const ledger = w.ledger();
+    const script = `echo begun >> ${ledger.path}; [ $OUTPOST_ATTEMPT = 2 ] || sleep 100; echo done >> ${ledger.path}`;
+    const ids = [
+      await w.shell(script, { selectors: ["grace"], idempotent: true }),
+      await w.shell(script, { selectors: ["grace"] }),
+    ];
+    await until("both to have begun", () => ledger.lines().length === 2, 20_000);
+    await w.start("patient", { spec: { tags: ["grace"] } });
+    const from = Date.now();
+    leaving.child.kill("SIGTERM");
+    await until("its end", () => leaving.ended(), 15_000);
+    expect(Date.now() - from).toBeLessThan(within(12_000));
+    expect((await w.ended(ids, 60_000)).map(({ state }) => state)).toEqual(["Succeeded", "Unknown"]);
+    expect(ledger.lines()).toEqual(["begun", "begun", "begun", "done"]);
+  },
+);
 
 scenario("a task that no delegate takes is explained within 10 s, with one reason for each of them", async () => {
   const bare = join(w.dir, "bin");
@@ -75,7 +89,8 @@ scenario("a task that no delegate takes is explained within 10 s, with one reaso
   const busy = await w.shell("sleep 300", { selectors: ["busy"] });
   await until("it is full", async () => (await w.task(busy)).state === "Running", 20_000);
   await gone.stop("SIGKILL");
-  const seen = async (id: string) => ok(await w.service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.connected;
+  const seen = async (id: string) =>
+    ok(await w.service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.connected;
   await until("the killed one counts as away", async () => (await seen("gone")) === false, 30_000);
 
   const from = Date.now();
@@ -98,13 +113,16 @@ scenario("a task that no delegate takes is explained within 10 s, with one reaso
     10_000,
   );
   expect(Date.now() - from).toBeLessThan(within(10_000));
-  expect(Object.fromEntries(explanation.map(({ worker, reason }) => [worker.split("/")[0], reason.split(":")[0]]))).toEqual({
+  expect(
+    Object.fromEntries(explanation.map(({ worker, reason }) => [worker.split("/")[0], reason.split(":")[0]])),
+  ).toEqual({
     gone: "Disconnected",
     elsewhere: "OutOfScope",
     untagged: "SelectorMismatch",
     gitless: "NotCapable",
     full: "Full",
   });
-  for (const task of [id, busy]) ok(await w.service.api.POST("/v1/tasks/{task}/cancel", { params: { path: { task } } }));
+  for (const task of [id, busy])
+    ok(await w.service.api.POST("/v1/tasks/{task}/cancel", { params: { path: { task } } }));
   expect((await w.ended([id, busy], 20_000)).map(({ state }) => state)).toEqual(["Cancelled", "Cancelled"]);
 });

@@ -31,7 +31,12 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
     base = `${registry.host}/base/busybox:1`;
     w = await delegateWorld();
     await w.start("builder", {
-      env: { PATH: buildah.env.PATH, OUTPOST_SANDBOX: "auto", OUTPOST_SECRET_REGISTRY: password, OUTPOST_TASK_DISK_MIB: "256" },
+      env: {
+        PATH: buildah.env.PATH,
+        OUTPOST_SANDBOX: "auto",
+        OUTPOST_SECRET_REGISTRY: password,
+        OUTPOST_TASK_DISK_MIB: "256",
+      },
     });
   }, 20 * 60_000);
   afterAll(async () => {
@@ -40,7 +45,12 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
     if (dir) rmSync(dir, { recursive: true, force: true });
   });
 
-  const login = () => ({ registry: registry.host, username: "robot", password: "${secret:env/REGISTRY}", plainHttp: true });
+  const login = () => ({
+    registry: registry.host,
+    username: "robot",
+    password: "${secret:env/REGISTRY}",
+    plainHttp: true,
+  });
   const create = async (kind: Schemas["TaskKind"], params: Record<string, unknown>, timeoutSeconds = 90) =>
     ok(await w.service.api.POST("/v1/tasks", { params: {}, body: { kind, params, timeoutSeconds } })).id;
   const run = async (...args: Parameters<typeof create>) => (await w.ended([await create(...args)], 100_000))[0]!;
@@ -52,8 +62,18 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
 
   test("an image is built, kept, pushed and copied, and every digest is the same", async () => {
     const tag = `${registry.host}/team/app:1`;
-    const lines = [`FROM ${base}`, "COPY page.html /www/", "RUN id -u && chown 7:9 /www/page.html && chmod 4755 /bin/busybox", "CMD httpd"];
-    const built = await run("image.build", { source: source(lines), tags: [tag], archive: "app.tar", registries: [login()] });
+    const lines = [
+      `FROM ${base}`,
+      "COPY page.html /www/",
+      "RUN id -u && chown 7:9 /www/page.html && chmod 4755 /bin/busybox",
+      "CMD httpd",
+    ];
+    const built = await run("image.build", {
+      source: source(lines),
+      tags: [tag],
+      archive: "app.tar",
+      registries: [login()],
+    });
     expect([built.state, built.message]).toEqual(["Succeeded", undefined]);
     const digest = built.outputs!.digest;
     expect((await registry.manifest("team/app", "1"))!.digest).toBe(digest);
@@ -78,7 +98,11 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
 
   test("while a build runs its login stands in no list of processes; a cancel ends all of it", async () => {
     const lines = [`FROM ${base}`, "RUN echo a step runs; sleep 4242 & sleep 4243"];
-    const id = await create("image.build", { source: source(lines), tags: [`${registry.host}/team/slow:1`], registries: [login()] });
+    const id = await create("image.build", {
+      source: source(lines),
+      tags: [`${registry.host}/team/slow:1`],
+      registries: [login()],
+    });
     await until("the step runs", () => commands().some((line) => /^sleep 4243/.test(line)), 60_000);
     expect(commands().filter((line) => line.includes(password))).toEqual([]);
     ok(await w.service.api.POST("/v1/tasks/{task}/cancel", { params: { path: { task: id } } }));
@@ -89,7 +113,11 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
 
   test("a build that fills the disk is ended", async () => {
     const lines = [`FROM ${base}`, "RUN dd if=/dev/zero of=/big bs=1M count=2000; sleep 60"];
-    const task = await run("image.build", { source: source(lines), tags: [`${registry.host}/team/big:1`], registries: [login()] });
+    const task = await run("image.build", {
+      source: source(lines),
+      tags: [`${registry.host}/team/big:1`],
+      registries: [login()],
+    });
     expect([task.state, task.reason]).toEqual(["Failed", "DiskExceeded"]);
   });
 
@@ -106,7 +134,11 @@ possible("images by tasks (skipped without Go, or Debian's packages)", () => {
     ]);
     const wrong = await run("registry.login", { login: { ...login(), password: "another password" } });
     expect([wrong.state, wrong.reason]).toEqual(["Failed", "LoginRefused"]);
-    const unknown = await run("image.push", { from: `${registry.host}/none:1`, to: [`${registry.host}/x:1`], registries: [login()] });
+    const unknown = await run("image.push", {
+      from: `${registry.host}/none:1`,
+      to: [`${registry.host}/x:1`],
+      registries: [login()],
+    });
     expect([unknown.state, unknown.reason]).toEqual(["Failed", "ImageNotFound"]);
   });
 });

@@ -16,7 +16,12 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "outpost-leases-"));
   service = await startService();
   for (const id of ["first", "second"])
-    ok(await service.api.PUT("/v1/delegates/{id}", { params: { path: { id } }, body: { spec: { tags: ["pool"], capacity: 2 * TASKS } } }));
+    ok(
+      await service.api.PUT("/v1/delegates/{id}", {
+        params: { path: { id } },
+        body: { spec: { tags: ["pool"], capacity: 2 * TASKS } },
+      }),
+    );
 }, 90_000);
 afterEach(async () => {
   for (const [id, delegate] of Object.entries(delegates)) {
@@ -50,7 +55,14 @@ async function queue(ledger: string, idempotent: boolean, go: string): Promise<s
   for (let n = 0; n < TASKS; n++) {
     const held = `until [ $OUTPOST_FENCE != 1 ] || [ -e ${go} ]; do sleep 0.1; done`;
     const script = `echo "${idempotent}-${n} begun $OUTPOST_FENCE" >> ${ledger}; ${held}; echo "${idempotent}-${n} done $OUTPOST_FENCE" >> ${ledger}`;
-    const body = { kind: "shell.run" as const, params: { script }, selectors: ["pool"], timeoutSeconds: 600, maxAttempts: 3, idempotent };
+    const body = {
+      kind: "shell.run" as const,
+      params: { script },
+      selectors: ["pool"],
+      timeoutSeconds: 600,
+      maxAttempts: 3,
+      idempotent,
+    };
     ids.push(ok(await service.api.POST("/v1/tasks", { params: {}, body })).id);
   }
   return ids;
@@ -83,7 +95,11 @@ test("of a delegate killed in the middle, idempotent tasks are done elsewhere an
   for (let n = 0; n < TASKS; n++) {
     // The killed delegate took its processes with it: what it had begun did not end.
     expect(ran.filter((line) => line.startsWith(`false-${n} `))).toEqual([`false-${n} begun 1`]);
-    expect(ran.filter((line) => line.startsWith(`true-${n} `))).toEqual([`true-${n} begun 1`, `true-${n} begun 2`, `true-${n} done 2`]);
+    expect(ran.filter((line) => line.startsWith(`true-${n} `))).toEqual([
+      `true-${n} begun 1`,
+      `true-${n} begun 2`,
+      `true-${n} done 2`,
+    ]);
   }
 }, 120_000);
 
@@ -98,8 +114,16 @@ test("a delegate that was paused for longer than its leases reports nothing late
   signal(delegates.first!, "SIGSTOP");
   writeFileSync(go, "");
   await start("second");
-  await until("the others to have done them", async () => (await states(short)).every((state) => state === "Succeeded"), 60_000);
-  await until("the leases to be given up", async () => (await states(long)).every((state) => state === "Unknown"), 60_000);
+  await until(
+    "the others to have done them",
+    async () => (await states(short)).every((state) => state === "Succeeded"),
+    60_000,
+  );
+  await until(
+    "the leases to be given up",
+    async () => (await states(long)).every((state) => state === "Unknown"),
+    60_000,
+  );
   const before = await Promise.all([...short, ...long].map(task));
   expect(processes()).toBeGreaterThan(0);
   signal(delegates.first!, "SIGCONT");

@@ -61,10 +61,13 @@ test("a delegate whose tasks take all processors is not declared dead", async ()
 
 test("a log is shown once and in order, though the service is killed in the middle; memory stays bounded", async () => {
   const delegate = await w.start("talker", { env: { OUTPOST_TASK_OUTPUT_MIB: "0" } });
-  const id = await w.shell(`i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo $i; [ $((i % 20000)) = 0 ] && sleep 0.2; done; true`, {
-    selectors: ["talker"],
-    timeoutSeconds: 900,
-  });
+  const id = await w.shell(
+    `i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo $i; [ $((i % 20000)) = 0 ] && sleep 0.2; done; true`,
+    {
+      selectors: ["talker"],
+      timeoutSeconds: 900,
+    },
+  );
   await until("the first lines", async () => (await lines(id, 0)).length > 0, 30_000);
   let most = 0;
   const watch = setInterval(() => {
@@ -100,7 +103,9 @@ test("no socket listens but on loopback, while tasks run too", async () => {
   const listening = pidsOf(delegate).flatMap(listeners);
   expect(listening.length).toBeGreaterThan(0);
   expect(
-    listening.filter((address) => !/^(0100007F|00000000000000000000000001000000|0000000000000000FFFF00000100007F):/.test(address)),
+    listening.filter(
+      (address) => !/^(0100007F|00000000000000000000000001000000|0000000000000000FFFF00000100007F):/.test(address),
+    ),
   ).toEqual([]);
   await w.ended([id], 30_000);
 }, 60_000);
@@ -119,7 +124,9 @@ function pidsOf({ child }: Daemon): number[] {
 
 /** Local addresses, as the kernel writes them, on which a process listens for TCP. */
 function listeners(pid: number): string[] {
-  const inodes = new Set(list(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(link(`/proc/${pid}/fd/${fd}`))?.[1] ?? []));
+  const inodes = new Set(
+    list(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(link(`/proc/${pid}/fd/${fd}`))?.[1] ?? []),
+  );
   return ["tcp", "tcp6"].flatMap((family) =>
     readFileSync(`/proc/${pid}/net/${family}`, "utf8")
       .split("\n")

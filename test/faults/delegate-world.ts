@@ -58,7 +58,14 @@ export async function delegateWorld(): Promise<DelegateWorld> {
       return delegate;
     },
     shell: async (script, more = {}) => {
-      const body = { kind: "shell.run" as const, timeoutSeconds: 120, maxAttempts: 3, idempotent: false, ...more, params: { script } };
+      const body = {
+        kind: "shell.run" as const,
+        timeoutSeconds: 120,
+        maxAttempts: 3,
+        idempotent: false,
+        ...more,
+        params: { script },
+      };
       return ok(await service.api.POST("/v1/tasks", { params: {}, body })).id;
     },
     task: async (id) => ok(await service.api.GET("/v1/tasks/{task}", { params: { path: { task: id } } })),
@@ -111,16 +118,25 @@ export interface Wire {
 }
 
 /** A wire that is not reliable: it loses answers after the service has acted, and delivers requests twice. */
-export async function badWire(port: number, chance: { lose: number; twice: number }, next: () => number): Promise<Wire> {
+export async function badWire(
+  port: number,
+  chance: { lose: number; twice: number },
+  next: () => number,
+): Promise<Wire> {
   const forward = (incoming: { method?: string; url?: string; headers: object }, body: Buffer) =>
     new Promise<{ status: number; headers: object; body: Buffer }>((resolve, reject) => {
       const { method, url, headers } = incoming;
-      const out = request({ host: "127.0.0.1", port, method, path: url, headers: { ...headers }, agent: false }, (answer) => {
-        const parts: Buffer[] = [];
-        answer.on("data", (part) => parts.push(part));
-        answer.on("end", () => resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) }));
-        answer.on("error", reject);
-      });
+      const out = request(
+        { host: "127.0.0.1", port, method, path: url, headers: { ...headers }, agent: false },
+        (answer) => {
+          const parts: Buffer[] = [];
+          answer.on("data", (part) => parts.push(part));
+          answer.on("end", () =>
+            resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) }),
+          );
+          answer.on("error", reject);
+        },
+      );
       out.on("error", reject);
       out.end(body);
     });

@@ -32,7 +32,13 @@ export const SET: Resource = {
   plural: "applicationsets",
   namespaced: true,
 };
-export const STATEFUL_SET: Resource = { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true };
+export const STATEFUL_SET: Resource = {
+  group: "apps",
+  version: "v1",
+  kind: "StatefulSet",
+  plural: "statefulsets",
+  namespaced: true,
+};
 
 export let cluster: ApiServer;
 export let kube: KubeClient;
@@ -72,8 +78,10 @@ export const application = (name: string, metadata: object = {}, more: object = 
   spec: spec(name),
   ...more,
 });
-export const create = async (object: KubeObject, resource: Resource = RESOURCES.application) => must(await kube.create(resource, object));
-export const live = async (name: string, namespace = OWN) => must(await kube.get(RESOURCES.application, namespace, name));
+export const create = async (object: KubeObject, resource: Resource = RESOURCES.application) =>
+  must(await kube.create(resource, object));
+export const live = async (name: string, namespace = OWN) =>
+  must(await kube.get(RESOURCES.application, namespace, name));
 export const secret = (name: string, type: string, stringData: object): KubeObject => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -95,7 +103,10 @@ export async function startWorld(): Promise<void> {
     await until("the kinds", async () => (await kube.list(kind, { namespace: OWN })).kind === "done", 20_000);
   await create({ apiVersion: "v1", kind: "ConfigMap", metadata: labelled("argocd-cm") }, RESOURCES.configMap);
   const data = { "application.namespaces": "team-a" };
-  await create({ apiVersion: "v1", kind: "ConfigMap", metadata: labelled("argocd-cmd-params-cm"), data }, RESOURCES.configMap);
+  await create(
+    { apiVersion: "v1", kind: "ConfigMap", metadata: labelled("argocd-cmd-params-cm"), data },
+    RESOURCES.configMap,
+  );
   // What is there before the agent comes.
   await create(application("by-kubectl"));
   const set = await create(
@@ -126,10 +137,17 @@ export async function startWorld(): Promise<void> {
   await create(application("shop", { namespace: "team-a" }));
   await create(application("not-ours", { namespace: "team-b" }));
   await create(
-    secret("cluster-prod", "cluster", { name: "prod", server: "https://10.1.1.1:6443", config: '{"bearerToken":"s3cret"}' }),
+    secret("cluster-prod", "cluster", {
+      name: "prod",
+      server: "https://10.1.1.1:6443",
+      config: '{"bearerToken":"s3cret"}',
+    }),
     RESOURCES.secret,
   );
-  await create(secret("repo-1", "repository", { url: "https://u:s3cret@git.example.com/apps.git", password: "s3cret" }), RESOURCES.secret);
+  await create(
+    secret("repo-1", "repository", { url: "https://u:s3cret@git.example.com/apps.git", password: "s3cret" }),
+    RESOURCES.secret,
+  );
   await create(secret("other", "repo-creds", { url: "https://git.example.com", password: "s3cret" }), RESOURCES.secret);
   await create(
     {

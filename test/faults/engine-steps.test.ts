@@ -93,8 +93,13 @@ async function round(rev: number, at: number, mode: (typeof MODES)[number], manu
   await successor();
   await until(`the sync of ${rev} after a death at write ${at}, ${mode}`, there, 60_000);
   const said = `death ${mode} write ${at}${manual ? ", asked for" : ""}`;
-  await until(`the hooks of ${rev}`, () => HOOKS.every((name) => made.some(({ metadata }) => metadata.name === name)), 30_000);
-  const hooks = (name: string) => new Set(made.filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.uid)).size;
+  await until(
+    `the hooks of ${rev}`,
+    () => HOOKS.every((name) => made.some(({ metadata }) => metadata.name === name)),
+    30_000,
+  );
+  const hooks = (name: string) =>
+    new Set(made.filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.uid)).size;
   expect([said, ...HOOKS.map(hooks)]).toEqual([said, 1, 1, 1]);
   // One that is held for its end is let go of once that is written, and one that is to go goes.
   const isHeld = async (name: string) => (await w.object(CONFIG_MAP, "steps", name))?.metadata.finalizers !== undefined;
@@ -121,9 +126,15 @@ test.each([false, true])(
       });
       await w.app(name, { repo: name });
     } else {
-      value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { spec: { syncPolicy: { automated: null } } }));
+      value(
+        await w.client.mergePatch(RESOURCES.application, w.namespace, name, {
+          spec: { syncPolicy: { automated: null } },
+        }),
+      );
       await w.git.commit(name, { ...files(rev), [`extra-${rev - 1}.yaml`]: "" }, "by hand from here");
-      value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { operation: { sync: { prune: true } } }));
+      value(
+        await w.client.mergePatch(RESOURCES.application, w.namespace, name, { operation: { sync: { prune: true } } }),
+      );
     }
     await until(
       "the first sync",
@@ -132,7 +143,8 @@ test.each([false, true])(
     );
     await successor();
     let deaths = 0;
-    for (let i = 0; i < SYNCS; i++) for (const mode of MODES) for (let at = 1; await round(++rev, at, mode, manual); at++) deaths++;
+    for (let i = 0; i < SYNCS; i++)
+      for (const mode of MODES) for (let at = 1; await round(++rev, at, mode, manual); at++) deaths++;
     console.log(`${deaths} deaths, each at another write of a sync: 0 hooks twice, 0 prunes lost, 0 wrong deletes`);
     expect(deaths).toBeGreaterThanOrEqual(8);
   },

@@ -3,7 +3,16 @@ import { digest } from "../../server/base/json/canonical.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import { random } from "../abuse/random.ts";
-import { CONFIG_MAP, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "../journeys/engine-world.ts";
+import {
+  CONFIG_MAP,
+  configMap,
+  DEPLOYMENT,
+  fourObjects,
+  synced,
+  value,
+  type World,
+  world,
+} from "../journeys/engine-world.ts";
 import { type Gate, startGate } from "../servers/gate.ts";
 import { until } from "../servers/run.ts";
 
@@ -43,7 +52,10 @@ test(`${ENTRIES} spoilt entries and lost events are put right by one resync: 0 a
   const versions = async () => {
     const listed = value(await w.client.list(CONFIG_MAP, { namespace: "truth", labelSelector: "outpost.dev/app" }));
     return new Map(
-      listed.items.map(({ metadata, data }) => [metadata.name, { version: metadata.resourceVersion, rev: data.rev as string }]),
+      listed.items.map(({ metadata, data }) => [
+        metadata.name,
+        { version: metadata.resourceVersion, rev: data.rev as string },
+      ]),
     );
   };
   const before = await versions();
@@ -56,7 +68,9 @@ test(`${ENTRIES} spoilt entries and lost events are put right by one resync: 0 a
   }
   live.resync();
   const wrong = () =>
-    [...live.ofApp("truth").values()].filter((o: KubeObject) => o.data?.rev !== "1" || o.metadata.resourceVersion === "1");
+    [...live.ofApp("truth").values()].filter(
+      (o: KubeObject) => o.data?.rev !== "1" || o.metadata.resourceVersion === "1",
+    );
   await until("the truth", () => live.ofApp("truth").size === ENTRIES && wrong().length === 0, 20_000);
   await w.until("truth", (app) => synced(app), "synced");
   expect(await versions()).toEqual(before);
@@ -78,7 +92,11 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
     files: Object.fromEntries(Object.entries(files("0", "0")).filter(([, text]) => text !== null)) as never,
   });
   await w.restart({ now: () => Date.now() + skippedMs });
-  await Promise.all(names.map((name) => w.app(name, { repo: "far", path: `apps/${name}`, destination: { name: "far", namespace: name } })));
+  await Promise.all(
+    names.map((name) =>
+      w.app(name, { repo: "far", path: `apps/${name}`, destination: { name: "far", namespace: name } }),
+    ),
+  );
   await until(
     "the first sync",
     async () => names.every((name) => w.controller.deps.store.get(name)?.status?.sync?.status === "Synced"),
@@ -87,7 +105,12 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
   const there = async () => {
     const all = value(await w.client.list(CONFIG_MAP, { labelSelector: "outpost.dev/app" })).items;
     const far = all.filter(({ metadata }) => metadata.namespace!.startsWith("far-"));
-    return new Map(far.map(({ metadata, data }) => [`${metadata.namespace}/${metadata.name}`, { uid: metadata.uid, rev: data?.rev }]));
+    return new Map(
+      far.map(({ metadata, data }) => [
+        `${metadata.namespace}/${metadata.name}`,
+        { uid: metadata.uid, rev: data?.rev },
+      ]),
+    );
   };
   for (const minutes of [5, 30, 120]) {
     const before = await there();
@@ -96,7 +119,8 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
     skippedMs += minutes * 60_000;
     await w.controller.repositoryChanged(w.git.cloneUrl("far"));
     // Somebody edits there meanwhile, which nobody sees.
-    for (const name of names.slice(0, 5)) await w.client.mergePatch(CONFIG_MAP, name, "conf", { data: { rev: "by hand" } });
+    for (const name of names.slice(0, 5))
+      await w.client.mergePatch(CONFIG_MAP, name, "conf", { data: { rev: "by hand" } });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     gate.open();
     const healed = performance.now();
@@ -107,7 +131,9 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
     console.log(`${APPS} applications, cut off for ${minutes} min: as Git says after ${took.toFixed(1)} s`);
     // What was taken out of Git is gone; nothing else was deleted, nor made anew.
     const after = await there();
-    const wrong = [...before].filter(([key, { uid }]) => !key.endsWith(`/extra-${minutes}`) && after.get(key)?.uid !== uid);
+    const wrong = [...before].filter(
+      ([key, { uid }]) => !key.endsWith(`/extra-${minutes}`) && after.get(key)?.uid !== uid,
+    );
     expect(wrong).toEqual([]);
   }
 }, 400_000);
@@ -134,7 +160,9 @@ test(`the same commit applied ${SYNCS} times changes nothing after the first`, a
 test(`${RESTARTS} restarts of the controller, whatever it does just then, delete nothing`, async () => {
   const names = ["r-0", "r-1", "r-2", "r-3"];
   const files = (rev: string) =>
-    Object.fromEntries(names.flatMap((name) => ["a", "b"].map((one) => [`apps/${name}/${one}.yaml`, configMap(one, { rev })])));
+    Object.fromEntries(
+      names.flatMap((name) => ["a", "b"].map((one) => [`apps/${name}/${one}.yaml`, configMap(one, { rev })])),
+    );
   await w.git.createRepository("restarts", { files: files("0") });
   await Promise.all(names.map((name) => w.app(name, { repo: "restarts", path: `apps/${name}` })));
   await Promise.all(names.map((name) => w.until(name, synced, "synced")));

@@ -38,7 +38,13 @@ const starts: number[] = [];
 
 async function start(): Promise<void> {
   const began = performance.now();
-  const env = { PATH: process.env.PATH, HOME: dir, OUTPOST_LISTEN: `127.0.0.1:${port}`, OUTPOST_DATA: dir, OUTPOST_LOG_LEVEL: "error" };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: dir,
+    OUTPOST_LISTEN: `127.0.0.1:${port}`,
+    OUTPOST_DATA: dir,
+    OUTPOST_LOG_LEVEL: "error",
+  };
   process_ = daemon(process.execPath, [join(root, "dist/outpost.mjs"), "server"], { env });
   await ready(
     "the service",
@@ -53,7 +59,10 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "outpost-kill-"));
   port = await freePort();
   await start();
-  api = createOutpostClient({ endpoint: `http://127.0.0.1:${port}`, apiKey: readFileSync(join(dir, "admin-key"), "utf8").trim() });
+  api = createOutpostClient({
+    endpoint: `http://127.0.0.1:${port}`,
+    apiKey: readFileSync(join(dir, "admin-key"), "utf8").trim(),
+  });
 }, 90_000);
 afterAll(async () => {
   await process_?.stop();
@@ -90,7 +99,8 @@ test(
           continue;
         }
         // A broken connection leaves the outcome open; any other answer would be a defect of this test or of the service.
-        if (answer && answer.response.status !== 503) wrong.push(`${id}: ${answer.response.status} ${JSON.stringify(answer.error)}`);
+        if (answer && answer.response.status !== 503)
+          wrong.push(`${id}: ${answer.response.status} ${JSON.stringify(answer.error)}`);
         object.maybe.push(value);
         broken++;
         await up;
@@ -102,7 +112,8 @@ test(
         const read = await api.GET("/v1/agents/{id}", { params: { path: { id } } }).catch(() => undefined);
         if (read?.response.ok || read?.response.status === 404) {
           const found = read.response.ok ? read.data?.spec.description : undefined;
-          if (!object.allows(found)) wrong.push(`${id}: found ${found}, accepted ${object.accepted}, open ${JSON.stringify(object.maybe)}`);
+          if (!object.allows(found))
+            wrong.push(`${id}: found ${found}, accepted ${object.accepted}, open ${JSON.stringify(object.maybe)}`);
           object.settle(found);
           return;
         }

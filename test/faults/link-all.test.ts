@@ -17,8 +17,10 @@ afterAll(async () => {
   await w?.stop();
 }, 30_000);
 
-const map = (name: string, value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { value: "${value}" }\n`;
-const commit = (value: string) => git.commit("apps", { "web/a.yaml": map("a", value), "web/b.yaml": map("b", value) }, value);
+const map = (name: string, value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { value: "${value}" }\n`;
+const commit = (value: string) =>
+  git.commit("apps", { "web/a.yaml": map("a", value), "web/b.yaml": map("b", value) }, value);
 const live = async (name: string) => {
   const found = await w.kube.get(RESOURCES.configMap, "default", name);
   return found.kind === "done" ? String(found.value.data?.value) : undefined;
@@ -39,7 +41,14 @@ const when = (what: string, holds: (app: Schemas["Application"]) => boolean | un
 
 async function put(more: Partial<Schemas["ApplicationSpec"]> = {}) {
   const source = { repoUrl: git.cloneUrl("apps"), path: "web" };
-  const spec = { agent: "one", argoProject: "default", revisionHistoryLimit: 10, source, destination: { namespace: "default" }, ...more };
+  const spec = {
+    agent: "one",
+    argoProject: "default",
+    revisionHistoryLimit: 10,
+    source,
+    destination: { namespace: "default" },
+    ...more,
+  };
   return ok(await w.service.api.PUT("/v1/applications/{id}", { params: { path: { id: "web" } }, body: { spec } }));
 }
 
@@ -48,7 +57,9 @@ test("an application goes from the service through Git into the cluster and back
   const app = await when(
     "Synced and Healthy",
     ({ status }) =>
-      status.observedGeneration === wanted.generation && status.sync?.status === "Synced" && status.health?.status === "Healthy",
+      status.observedGeneration === wanted.generation &&
+      status.sync?.status === "Synced" &&
+      status.health?.status === "Healthy",
   );
   expect([await live("a"), await live("b")]).toEqual(["one", "one"]);
   expect(app.status.resources?.map(({ kind, name, status }) => [kind, name, status]).sort()).toEqual([
@@ -60,7 +71,12 @@ test("an application goes from the service through Git into the cluster and back
 
 test("a refresh from the service brings a new commit, though the agent is killed on the way", async () => {
   const head = await commit("two");
-  ok(await w.service.api.POST("/v1/applications/{id}/refresh", { params: { path: { id: "web" } }, body: { hard: false } }));
+  ok(
+    await w.service.api.POST("/v1/applications/{id}/refresh", {
+      params: { path: { id: "web" } },
+      body: { hard: false },
+    }),
+  );
   await w.agent.stop("SIGKILL");
   w.startAgent();
   await when("the new commit", ({ status }) => status.sync?.revision === head && status.sync.status === "Synced");
@@ -70,20 +86,30 @@ test("a refresh from the service brings a new commit, though the agent is killed
 test("a sync that is asked for runs once and its end comes back with its id", async () => {
   await put();
   const head = await commit("three");
-  ok(await w.service.api.POST("/v1/applications/{id}/refresh", { params: { path: { id: "web" } }, body: { hard: false } }));
+  ok(
+    await w.service.api.POST("/v1/applications/{id}/refresh", {
+      params: { path: { id: "web" } },
+      body: { hard: false },
+    }),
+  );
   await when("OutOfSync", ({ status }) => status.sync?.status === "OutOfSync" && status.sync.revision === head);
   expect(await live("a")).toBe("two");
   ok(await w.service.api.POST("/v1/applications/{id}/sync", { params: { path: { id: "web" } }, body: {} }));
   const app = await when(
     "the end",
-    ({ status }) => status.operation?.phase === "Succeeded" && status.operation.id !== undefined && status.sync?.status === "Synced",
+    ({ status }) =>
+      status.operation?.phase === "Succeeded" && status.operation.id !== undefined && status.sync?.status === "Synced",
   );
   expect([await live("a"), app.status.operation?.revision]).toEqual(["three", head]);
 }, 60_000);
 
 test("a deletion with cascade takes the objects along, though the service is killed on the way", async () => {
   // In the background, because nobody collects garbage beside this API server.
-  ok(await w.service.api.DELETE("/v1/applications/{id}", { params: { path: { id: "web" }, query: { cascade: "background" } } }));
+  ok(
+    await w.service.api.DELETE("/v1/applications/{id}", {
+      params: { path: { id: "web" }, query: { cascade: "background" } },
+    }),
+  );
   await w.service.kill();
   await w.service.start();
   await until("the row to go", async () => (await w.application("web")) === undefined, 40_000);

@@ -17,7 +17,8 @@ const secret = async (name: string) => {
   const found = await w.kube.get(RESOURCES.secret, w.namespace, name);
   return found.kind === "done" ? found.value : undefined;
 };
-const field = (object: KubeObject | undefined, name: string) => Buffer.from(object?.data?.[name] ?? "", "base64").toString();
+const field = (object: KubeObject | undefined, name: string) =>
+  Buffer.from(object?.data?.[name] ?? "", "base64").toString();
 
 test("an application arrives in the cluster in Argo CD's format, and its status comes back", async () => {
   await w.putApplication("first");
@@ -35,9 +36,22 @@ test("an application arrives in the cluster in Argo CD's format, and its status 
   });
   await status("first", {
     observedGeneration: Number(cr.metadata.annotations!["outpost.dev/generation"]),
-    sync: { status: "Synced", revision: "abc", comparedTo: { source: cr.spec.source, destination: cr.spec.destination } },
+    sync: {
+      status: "Synced",
+      revision: "abc",
+      comparedTo: { source: cr.spec.source, destination: cr.spec.destination },
+    },
     health: { status: "Healthy" },
-    resources: [{ version: "v1", kind: "ConfigMap", name: "a", namespace: "default", status: "Synced", health: { status: "Healthy" } }],
+    resources: [
+      {
+        version: "v1",
+        kind: "ConfigMap",
+        name: "a",
+        namespace: "default",
+        status: "Synced",
+        health: { status: "Healthy" },
+      },
+    ],
   });
   const app = await until("the status", async () => {
     const got = await w.application("first");
@@ -64,7 +78,12 @@ test("a status that speaks of the older specification does not count as observed
 });
 
 test("sync and refresh are put in once", async () => {
-  ok(await w.service.api.POST("/v1/applications/{id}/sync", { params: { path: { id: "first" } }, body: { prune: true } }));
+  ok(
+    await w.service.api.POST("/v1/applications/{id}/sync", {
+      params: { path: { id: "first" } },
+      body: { prune: true },
+    }),
+  );
   const cr = await until("the operation", async () => {
     const got = await w.cr("first");
     return got?.operation && got;
@@ -81,8 +100,16 @@ test("sync and refresh are put in once", async () => {
   await w.putApplication("first", "third");
   await until("the next spec", async () => (await w.cr("first"))?.spec.source.path === "third");
   expect((await w.cr("first"))?.operation).toBeUndefined();
-  ok(await w.service.api.POST("/v1/applications/{id}/refresh", { params: { path: { id: "first" } }, body: { hard: true } }));
-  await until("the refresh", async () => (await w.cr("first"))?.metadata.annotations?.["argocd.argoproj.io/refresh"] === "hard");
+  ok(
+    await w.service.api.POST("/v1/applications/{id}/refresh", {
+      params: { path: { id: "first" } },
+      body: { hard: true },
+    }),
+  );
+  await until(
+    "the refresh",
+    async () => (await w.cr("first"))?.metadata.annotations?.["argocd.argoproj.io/refresh"] === "hard",
+  );
 });
 
 test("what somebody else made is left as it is, and the service says so", async () => {
@@ -101,7 +128,10 @@ test("what somebody else made is left as it is, and the service says so", async 
     const got = await w.application("taken");
     return got?.status.delivery?.state === "Refused" && got;
   });
-  expect(app.status.delivery).toMatchObject({ reason: "AlreadyExists", message: expect.stringContaining("was not made by Outpost") });
+  expect(app.status.delivery).toMatchObject({
+    reason: "AlreadyExists",
+    message: expect.stringContaining("was not made by Outpost"),
+  });
   expect((await w.cr("taken"))?.spec.project).toBe("theirs");
   ok(await w.service.api.DELETE("/v1/applications/{id}", { params: { path: { id: "taken" } } }));
   await until("the row to go", async () => (await w.application("taken")) === undefined);
@@ -114,7 +144,9 @@ test("one of the same name in another namespace is another application, whatever
   await status("twin", { health: { status: "Healthy" } });
   const health = async () => (await w.application("twin"))?.status.health?.status;
   await until("the status", async () => (await health()) === "Healthy");
-  must(await w.kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "elsewhere" } }));
+  must(
+    await w.kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "elsewhere" } }),
+  );
   const { labels, annotations } = cr.metadata;
   const copy = {
     ...cr,
@@ -148,12 +180,19 @@ test("an application that is removed by hand comes back", async () => {
 
 test("a deletion cascades as asked, and is only acknowledged when the object is gone", async () => {
   const cr = (await w.cr("again"))!;
-  ok(await w.service.api.DELETE("/v1/applications/{id}", { params: { path: { id: "again" }, query: { cascade: "background" } } }));
+  ok(
+    await w.service.api.DELETE("/v1/applications/{id}", {
+      params: { path: { id: "again" }, query: { cascade: "background" } },
+    }),
+  );
   const going = await until("the deletion", async () => {
     const got = await w.cr("again");
     return got?.metadata.deletionTimestamp ? got : undefined;
   });
-  expect([going.metadata.uid, going.metadata.finalizers]).toEqual([cr.metadata.uid, ["resources-finalizer.argocd.argoproj.io/background"]]);
+  expect([going.metadata.uid, going.metadata.finalizers]).toEqual([
+    cr.metadata.uid,
+    ["resources-finalizer.argocd.argoproj.io/background"],
+  ]);
   expect(await w.application("again")).toBeDefined();
   must(await w.kube.mergePatch(RESOURCES.application, w.namespace, "again", { metadata: { finalizers: null } }));
   await until("the row to go", async () => (await w.application("again")) === undefined);
@@ -168,12 +207,20 @@ test("a sealed password becomes the repository's Secret, is kept, and does not f
     const url = git.cloneUrl("private");
     const spec = { agent: "one", type: "git" as const, insecure: false, url, username: "user" };
     const tryPut = (more: object) =>
-      w.service.api.PUT("/v1/repositories/{id}", { params: { path: { id: "private" } }, body: { spec: { ...spec, ...more } } });
+      w.service.api.PUT("/v1/repositories/{id}", {
+        params: { path: { id: "private" } },
+        body: { spec: { ...spec, ...more } },
+      });
     const put = async (more: object) => ok(await tryPut(more));
     const sealedCredentials = await w.seal("repositories", "private", spec, { password: "canary-password" });
     await put({ sealedCredentials, credentialsVersion: "1" });
     const held = await until("the Secret", () => secret("repo-private"));
-    expect(["url", "username", "password", "type"].map((name) => field(held, name))).toEqual([url, "user", "canary-password", "git"]);
+    expect(["url", "username", "password", "type"].map((name) => field(held, name))).toEqual([
+      url,
+      "user",
+      "canary-password",
+      "git",
+    ]);
     const repository = () =>
       w.service.api.GET("/v1/repositories/{id}", { params: { path: { id: "private" } } }).then((answer) => answer.data);
     await until("the connection", async () => (await repository())?.status.connection?.state === "Successful");
@@ -242,7 +289,8 @@ test("manifests and differences are read through the agent, a Secret's values on
     ]);
     const map = diff.items.find(({ kind }) => kind === "ConfigMap");
     expect([map?.desired?.includes("a: new"), map?.live?.includes("a: old")]).toEqual([true, true]);
-    for (const answer of [manifests, diff]) expect(JSON.stringify(answer)).not.toMatch(/c2VjcmV0LWNhbmFyeQ|secret-canary/);
+    for (const answer of [manifests, diff])
+      expect(JSON.stringify(answer)).not.toMatch(/c2VjcmV0LWNhbmFyeQ|secret-canary/);
     await git.stop();
     const broken = await w.service.api.GET("/v1/applications/{id}/manifests", { params });
     expect(broken.error).toMatchObject({ code: "agent_refused" });
@@ -252,10 +300,20 @@ test("manifests and differences are read through the agent, a Secret's values on
 }, 60_000);
 
 test("a cluster becomes a Secret that is tried", async () => {
-  const spec = { agent: "one", server: "https://kubernetes.default.svc", namespaces: ["a", "b"], clusterResources: true, insecure: false };
+  const spec = {
+    agent: "one",
+    server: "https://kubernetes.default.svc",
+    namespaces: ["a", "b"],
+    clusterResources: true,
+    insecure: false,
+  };
   ok(await w.service.api.PUT("/v1/clusters/{id}", { params: { path: { id: "home" } }, body: { spec } }));
   const held = await until("the Secret", () => secret("cluster-home"));
-  expect(["name", "server", "namespaces"].map((name) => field(held, name))).toEqual(["home", "https://kubernetes.default.svc", "a,b"]);
+  expect(["name", "server", "namespaces"].map((name) => field(held, name))).toEqual([
+    "home",
+    "https://kubernetes.default.svc",
+    "a,b",
+  ]);
   const cluster = await until("the connection", async () => {
     const { data } = await w.service.api.GET("/v1/clusters/{id}", { params: { path: { id: "home" } } });
     return data?.status.connection?.state === "Successful" && data;

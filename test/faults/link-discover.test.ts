@@ -48,7 +48,9 @@ const tc = () => ({ ctx, repo: noRepo(), reads: localReads({ ctx, repo: noRepo()
 
 test("everything in the agent's namespaces is told once, with what makes it, and no secret of any of it", async () => {
   await until("the application of team-a", async () => told.has("applications/team-a/shop"), 20_000);
-  const owners = Object.fromEntries([...told].map(([at, { owner }]) => [at, owner && (owner as { kind: string; name: string })]));
+  const owners = Object.fromEntries(
+    [...told].map(([at, { owner }]) => [at, owner && (owner as { kind: string; name: string })]),
+  );
   expect(owners).toEqual({
     "applications/argocd/by-kubectl": undefined,
     "applications/argocd/made": { kind: "applicationset", name: "teams", namespace: OWN },
@@ -67,8 +69,16 @@ test("everything in the agent's namespaces is told once, with what makes it, and
 test("what is deleted in the cluster is told as deleted, and what changes as it is now", async () => {
   await create(application("short"));
   await until("the new one", async () => told.has("applications/argocd/short"), 10_000);
-  must(await kube.mergePatch(RESOURCES.application, OWN, "short", { status: { sync: { status: "OutOfSync", comparedTo: {} } } }));
-  await until("its status", async () => JSON.stringify(told.get("applications/argocd/short")).includes("OutOfSync"), 10_000);
+  must(
+    await kube.mergePatch(RESOURCES.application, OWN, "short", {
+      status: { sync: { status: "OutOfSync", comparedTo: {} } },
+    }),
+  );
+  await until(
+    "its status",
+    async () => JSON.stringify(told.get("applications/argocd/short")).includes("OutOfSync"),
+    10_000,
+  );
   must(await kube.delete(RESOURCES.application, OWN, "short"));
   await until("its end", async () => !told.has("applications/argocd/short"), 10_000);
 });
@@ -81,17 +91,26 @@ test("a sync, a refresh and a rollback go to Argo CD by the fields that it reads
   expect(now.operation).toMatchObject({ initiatedBy: { username: "ada" }, sync: { prune: true } });
   expect([now.spec, now.metadata.labels, now.metadata.annotations]).toEqual([before.spec, undefined, undefined]);
   // A second one waits for the first.
-  expect(await applicationOperate(tc(), task(before, { action: sync }))).toMatchObject({ kind: "stop", reason: "OperationRunning" });
+  expect(await applicationOperate(tc(), task(before, { action: sync }))).toMatchObject({
+    kind: "stop",
+    reason: "OperationRunning",
+  });
   // Argo CD takes it up.
   const operationState = { phase: "Running", operation: now.operation, startedAt: new Date().toISOString() };
   const history = [{ id: 3, revision: "abc", source: before.spec.source, deployedAt: new Date().toISOString() }];
-  must(await kube.mergePatch(RESOURCES.application, OWN, "act", { operation: null, status: { operationState, history } }));
+  must(
+    await kube.mergePatch(RESOURCES.application, OWN, "act", { operation: null, status: { operationState, history } }),
+  );
   expect((await applicationOperate(tc(), task(before, { action: { terminate: { id: "a2" } } }))).kind).toBe("done");
   expect((await live("act")).status.operationState).toEqual({ ...operationState, phase: "Terminating" });
   must(await kube.mergePatch(RESOURCES.application, OWN, "act", { status: { operationState: { phase: "Failed" } } }));
-  expect((await applicationOperate(tc(), task(before, { action: { rollback: { id: "a3", request: { id: 3 } } } }))).kind).toBe("done");
+  expect(
+    (await applicationOperate(tc(), task(before, { action: { rollback: { id: "a3", request: { id: 3 } } } }))).kind,
+  ).toBe("done");
   expect((await live("act")).operation.sync).toMatchObject({ revision: "abc", source: before.spec.source });
-  expect((await applicationOperate(tc(), task(before, { action: { refresh: { id: "a4", hard: true } } }))).kind).toBe("done");
+  expect((await applicationOperate(tc(), task(before, { action: { refresh: { id: "a4", hard: true } } }))).kind).toBe(
+    "done",
+  );
   expect((await live("act")).metadata.annotations).toEqual({ "argocd.argoproj.io/refresh": "hard" });
 });
 
@@ -105,7 +124,9 @@ test("an action is for the very object that was shown: not for a newer one of it
   expect((await live("by-kubectl")).metadata.annotations).toBeUndefined();
   const credentials = must(await kube.get(RESOURCES.secret, OWN, "other"));
   const asRepository = { ...task(credentials), params: { ...task(credentials).params, collection: "repositories" } };
-  expect((await applicationOperate(tc(), { ...asRepository, params: { ...asRepository.params, ...refresh } })).kind).toBe("stop");
+  expect(
+    (await applicationOperate(tc(), { ...asRepository, params: { ...asRepository.params, ...refresh } })).kind,
+  ).toBe("stop");
 });
 
 const delivery = (object: KubeObject, more: Partial<WorkerObject> = {}): WorkerObject => ({
@@ -132,7 +153,12 @@ test("taking an application over marks the same object, writes the new specifica
   const before = await create(application("take", { labels: { team: "a" }, annotations: { note: "x" }, finalizers }));
   expect((await putApplication(ctx, delivery(before))).kind).toBe("done");
   const now = await live("take");
-  expect(now.metadata).toMatchObject({ uid: before.metadata.uid, finalizers, labels: { team: "a" }, annotations: { note: "x" } });
+  expect(now.metadata).toMatchObject({
+    uid: before.metadata.uid,
+    finalizers,
+    labels: { team: "a" },
+    annotations: { note: "x" },
+  });
   expect(now.metadata.annotations).toMatchObject({ "outpost.dev/id": "taken", "outpost.dev/adopted": "true" });
   // Its id is another than its name, and it is the agent's own scope's all the same.
   expect(now.metadata.annotations).not.toHaveProperty("outpost.dev/tenant");
@@ -148,7 +174,8 @@ test("taking an application over marks the same object, writes the new specifica
   must(await kube.mergePatch(RESOURCES.application, OWN, "take", { metadata: { finalizers: null } }));
   await until(
     "its end",
-    async () => (await removeApplication(ctx, delivery(now, { op: "delete", cascade: "orphan", generation: 2 }))).kind === "done",
+    async () =>
+      (await removeApplication(ctx, delivery(now, { op: "delete", cascade: "orphan", generation: 2 }))).kind === "done",
     20_000,
   );
   expect((await kube.get(RESOURCES.application, OWN, "take")).kind).toBe("stop");
@@ -156,7 +183,10 @@ test("taking an application over marks the same object, writes the new specifica
 
 test("an object that was made again since, or that a set makes, is not taken over", async () => {
   const here = await live("by-kubectl");
-  expect(await putApplication(ctx, delivery(here, { adopt: { uid: "another" } }))).toMatchObject({ kind: "stop", reason: "NotTheSame" });
+  expect(await putApplication(ctx, delivery(here, { adopt: { uid: "another" } }))).toMatchObject({
+    kind: "stop",
+    reason: "NotTheSame",
+  });
   expect(await putApplication(ctx, delivery(await live("made")))).toMatchObject({ kind: "stop", reason: "Generated" });
   expect((await live("by-kubectl")).metadata.labels).toBeUndefined();
 });
@@ -164,7 +194,10 @@ test("an object that was made again since, or that a set makes, is not taken ove
 const fieldsOf = async (name: string) => {
   const { data } = must(await kube.get(RESOURCES.secret, OWN, name));
   return Object.fromEntries(
-    Object.entries(data as Record<string, string>).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
+    Object.entries(data as Record<string, string>).map(([key, value]) => [
+      key,
+      Buffer.from(value, "base64").toString(),
+    ]),
   );
 };
 
@@ -196,7 +229,12 @@ test("a cluster that is taken over keeps its name and token, and is not written 
   const put = (object: KubeObject, uid: string) =>
     putCluster(
       ctx,
-      delivery(object, { collection: "clusters", key: "-/-/eu-1", uid, spec: { agent: "one", server, namespaces: ["shop"] } as never }),
+      delivery(object, {
+        collection: "clusters",
+        key: "-/-/eu-1",
+        uid,
+        spec: { agent: "one", server, namespaces: ["shop"] } as never,
+      }),
     );
   expect(await put(one, "cluster-uid")).toMatchObject({ kind: "done" });
   const now = await fieldsOf("cluster-argo");
@@ -214,8 +252,14 @@ test("a mark copied into another namespace does not make objects there the servi
     "outpost.dev/scope": "default/-/-",
     "outpost.dev/id": "forged",
   };
-  const forged = await create(application("forged", { namespace: "team-a", labels: { "outpost.dev/managed": "true" }, annotations }));
-  must(await kube.mergePatch(RESOURCES.application, "team-a", "forged", { status: { sync: { status: "Synced", comparedTo: {} } } }));
+  const forged = await create(
+    application("forged", { namespace: "team-a", labels: { "outpost.dev/managed": "true" }, annotations }),
+  );
+  must(
+    await kube.mergePatch(RESOURCES.application, "team-a", "forged", {
+      status: { sync: { status: "Synced", comparedTo: {} } },
+    }),
+  );
   const later = await create(application("later", { namespace: "team-a" }));
   await until("what came after it", async () => told.has(`applications/team-a/${later.metadata.name}`), 10_000);
   expect((await observer.known()).map(({ uid }) => uid)).not.toContain("service-uid-2");
@@ -238,17 +282,30 @@ test("beside Argo CD tree and differences come from its own verdict and the live
     status: "OutOfSync",
     ...more,
   });
-  const resources = [row("there"), row("missing"), row("there", { requiresPruning: true }), { ...row("same"), status: "Synced" }];
+  const resources = [
+    row("there"),
+    row("missing"),
+    row("there", { requiresPruning: true }),
+    { ...row("same"), status: "Synced" },
+  ];
   const app = await create(
     application("shown", {}, { status: { resources, sync: { status: "OutOfSync", revision: "abc", comparedTo: {} } } }),
   );
   const asked = { ...task(app), kind: "application.tree" };
-  const tree = must(await applicationTree({ ctx, repo: noRepo() }, asked)) as { nodes: { name: string; uid?: string }[] };
+  const tree = must(await applicationTree({ ctx, repo: noRepo() }, asked)) as {
+    nodes: { name: string; uid?: string }[];
+  };
   expect(tree.nodes.find(({ name }) => name === "there")?.uid).toBeDefined();
   expect(must(await outOfSync({ ctx, repo: noRepo() }, asked))).toEqual({
     revision: "abc",
     items: [
-      { kind: "ConfigMap", namespace: "default", name: "there", change: "update", live: expect.stringContaining('a: "1"') },
+      {
+        kind: "ConfigMap",
+        namespace: "default",
+        name: "there",
+        change: "update",
+        live: expect.stringContaining('a: "1"'),
+      },
       { kind: "ConfigMap", namespace: "default", name: "missing", change: "create" },
       { kind: "ConfigMap", namespace: "default", name: "there", change: "delete", live: expect.any(String) },
     ],
@@ -259,14 +316,25 @@ test("our controller waits while Argo CD's runs in its namespace, goes on when i
   const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "x" }] } };
   const name = "argocd-application-controller";
   const stateful = { serviceName: name, selector: { matchLabels: { a: "b" } }, template, replicas: 1 };
-  await create({ apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name, namespace: OWN }, spec: stateful }, STATEFUL_SET);
-  const scale = async (replicas: number) => must(await kube.mergePatch(STATEFUL_SET, OWN, name, { spec: { replicas } }));
+  await create(
+    { apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name, namespace: OWN }, spec: stateful },
+    STATEFUL_SET,
+  );
+  const scale = async (replicas: number) =>
+    must(await kube.mergePatch(STATEFUL_SET, OWN, name, { spec: { replicas } }));
   const done = new AbortController();
   const said: (string | undefined)[] = [];
   let turns = 0;
   let working = false;
   const alone = whileAlone(
-    { client: kube, namespace: OWN, log: ctx.log as never, signal: done.signal, held: (why) => void said.push(why), lookMs: 20 },
+    {
+      client: kube,
+      namespace: OWN,
+      log: ctx.log as never,
+      signal: done.signal,
+      held: (why) => void said.push(why),
+      lookMs: 20,
+    },
     async (signal) => {
       turns++;
       working = true;
@@ -315,7 +383,10 @@ test("what our controller waits for stands on its Lease while it holds it, under
   const note = (why?: string) => noteHeld(kube, { namespace: OWN, lease, log: ctx.log as never }, why);
   await note("nothing to write on");
   expect(await told()).toBeUndefined();
-  await create({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: lease, namespace: OWN }, spec }, RESOURCES.lease);
+  await create(
+    { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: lease, namespace: OWN }, spec },
+    RESOURCES.lease,
+  );
   await note("main-application-controller runs");
   expect(await told()).toBe("main-application-controller runs");
   must(await kube.mergePatch(RESOURCES.lease, OWN, lease, { spec: { holderIdentity: "" } }));
@@ -338,9 +409,12 @@ test("while the API server cannot be asked whether Argo CD runs, our controller 
     },
   });
   let began = false;
-  const alone = whileAlone({ client: counting, namespace: OWN, log: ctx.log as never, signal: done.signal, lookMs: 20 }, async () => {
-    began = true;
-  });
+  const alone = whileAlone(
+    { client: counting, namespace: OWN, log: ctx.log as never, signal: done.signal, lookMs: 20 },
+    async () => {
+      began = true;
+    },
+  );
   await until("it to look twice", async () => looks > 1, 60_000);
   done.abort();
   await alone;

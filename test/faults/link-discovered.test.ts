@@ -5,7 +5,13 @@ import { until } from "../servers/run.ts";
 import { asInstalled, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 
 // Discovered objects through everything that is real: service, agent and controller with the chart's rights, and an API server.
-const SET: Resource = { group: "argoproj.io", version: "v1alpha1", kind: "ApplicationSet", plural: "applicationsets", namespaced: true };
+const SET: Resource = {
+  group: "argoproj.io",
+  version: "v1alpha1",
+  kind: "ApplicationSet",
+  plural: "applicationsets",
+  namespaced: true,
+};
 
 let w: LinkWorld;
 let controller: Daemon;
@@ -29,7 +35,8 @@ const application = (name: string, metadata: object = {}): KubeObject => ({
   metadata: { name, namespace: w.namespace, ...metadata },
   spec: spec(name),
 });
-const create = async (object: KubeObject, resource: Resource = RESOURCES.application) => must(await w.kube.create(resource, object));
+const create = async (object: KubeObject, resource: Resource = RESOURCES.application) =>
+  must(await w.kube.create(resource, object));
 const shown = (id: string) => until(`${id} to be shown`, () => w.application(id), 60_000);
 const path = (id: string) => ({ params: { path: { id } } });
 
@@ -48,7 +55,10 @@ test("children of a set, of an application and what kubectl applied appear, each
     },
     SET,
   );
-  expect(await shown("by-hand")).toMatchObject({ origin: "discovered", live: { namespace: w.namespace, name: "by-hand" } });
+  expect(await shown("by-hand")).toMatchObject({
+    origin: "discovered",
+    live: { namespace: w.namespace, name: "by-hand" },
+  });
   expect(await shown("leaf")).toMatchObject({
     origin: "generated",
     owner: { kind: "application", name: "by-hand", address: "applications/by-hand" },
@@ -71,7 +81,9 @@ test("tree, history and a sync work on a discovered application", async () => {
   await shown("by-hand");
   expect(ok(await w.service.api.GET("/v1/applications/{id}/tree", path("by-hand"))).nodes).toEqual(expect.anything());
   expect(ok(await w.service.api.GET("/v1/applications/{id}/history", path("by-hand"))).items).toEqual([]);
-  const { status } = ok(await w.service.api.POST("/v1/applications/{id}/sync", { ...path("by-hand"), body: { prune: true } }));
+  const { status } = ok(
+    await w.service.api.POST("/v1/applications/{id}/sync", { ...path("by-hand"), body: { prune: true } }),
+  );
   expect(status.operation).toMatchObject({ phase: "Pending" });
   const asked = async () => {
     const object = await w.cr("by-hand");
@@ -88,13 +100,27 @@ test("a take-over marks the very object and makes no second one; forgotten again
   const refused = await w.service.api.PUT("/v1/applications/{id}", { ...path("lent"), body: { spec: found } });
   expect(refused.error).toMatchObject({ code: "not_adopted" });
   const taken = ok(
-    await w.service.api.PUT("/v1/applications/{id}", { params: { path: { id: "lent" }, query: { adopt: true } }, body: { spec: found } }),
+    await w.service.api.PUT("/v1/applications/{id}", {
+      params: { path: { id: "lent" }, query: { adopt: true } },
+      body: { spec: found },
+    }),
   );
   expect(taken).toMatchObject({ uid, origin: "managed" });
-  await until("it to be delivered", async () => (await w.application("lent"))?.status.delivery?.state === "Delivered", 60_000);
+  await until(
+    "it to be delivered",
+    async () => (await w.application("lent"))?.status.delivery?.state === "Delivered",
+    60_000,
+  );
   const after = (await w.cr("lent"))!;
-  expect(after.metadata).toMatchObject({ uid: before.metadata.uid, labels: { team: "a", "outpost.dev/managed": "true" } });
-  expect(after.spec).toMatchObject({ project: "default", source: before.spec.source, destination: { namespace: "default" } });
+  expect(after.metadata).toMatchObject({
+    uid: before.metadata.uid,
+    labels: { team: "a", "outpost.dev/managed": "true" },
+  });
+  expect(after.spec).toMatchObject({
+    project: "default",
+    source: before.spec.source,
+    destination: { namespace: "default" },
+  });
   const all = must(await w.kube.list(RESOURCES.application, { namespace: w.namespace })) as { items: KubeObject[] };
   expect(all.items.filter(({ metadata }) => metadata.name!.startsWith("lent"))).toHaveLength(1);
 

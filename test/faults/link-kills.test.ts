@@ -47,7 +47,9 @@ const gone = new Set<string>();
 async function change(n: number): Promise<void> {
   const id = `app-${random(COUNT)}`;
   if (n % 7 === 6 && truth.has(id)) {
-    const { response } = await w.service.api.DELETE("/v1/applications/{id}", { params: { path: { id }, query: { cascade: "orphan" } } });
+    const { response } = await w.service.api.DELETE("/v1/applications/{id}", {
+      params: { path: { id }, query: { cascade: "orphan" } },
+    });
     if (response.ok) {
       truth.delete(id);
       gone.add(id);
@@ -65,7 +67,9 @@ async function converged(): Promise<boolean> {
   const live = new Map(listed.value.items.map((app) => [app.metadata.name, app.spec.source.path]));
   if (live.size !== truth.size || [...truth].some(([id, path]) => live.get(id) !== path)) return false;
   const { data } = await w.service.api.GET("/v1/applications", { params: { query: { limit: 500 } } });
-  return data?.items.length === truth.size && whole(data.items).every((app) => app.status.delivery?.state === "Delivered");
+  return (
+    data?.items.length === truth.size && whole(data.items).every((app) => app.status.delivery?.state === "Delivered")
+  );
 }
 
 async function chaos(kill: () => Promise<void>): Promise<void> {
@@ -119,7 +123,9 @@ test("a copy of the agent's identity in another cluster is refused and told so",
   const other = await startApiServer();
   const kube = new KubeClient(parseKubeconfig(readFileSync(other.kubeconfig, "utf8")));
   try {
-    must(await kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: w.namespace } }));
+    must(
+      await kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: w.namespace } }),
+    );
     const { data } = must(await w.kube.get(RESOURCES.secret, w.namespace, "outpost-agent-identity"));
     must(
       await kube.create(RESOURCES.secret, {
@@ -129,7 +135,11 @@ test("a copy of the agent's identity in another cluster is refused and told so",
         data,
       }),
     );
-    const copy = program(["agent"], { OUTPOST_ENDPOINT: w.service.url, KUBECONFIG: other.kubeconfig, POD_NAMESPACE: w.namespace });
+    const copy = program(["agent"], {
+      OUTPOST_ENDPOINT: w.service.url,
+      KUBECONFIG: other.kubeconfig,
+      POD_NAMESPACE: w.namespace,
+    });
     try {
       await until("the refusal", () => copy.said().includes("belongs to the cluster with UID"), 20_000);
     } finally {

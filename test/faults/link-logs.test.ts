@@ -33,7 +33,8 @@ beforeAll(async () => {
     startKubelet(({ pod, container, query, out }) => {
       const line = (text: string) => out.write(`2026-01-02T03:04:05.000000006Z ${text}\n`);
       const many = Number(query.get("tailLines") ?? 3);
-      for (let i = 3 - Math.min(many, 3); i < 3; i++) line(`${pod} ${container} ${query.get("previous") === "true" ? "before" : i}`);
+      for (let i = 3 - Math.min(many, 3); i < 3; i++)
+        line(`${pod} ${container} ${query.get("previous") === "true" ? "before" : i}`);
       if (long) line(long);
       if (flood) for (let i = 0; i < 4_000; i++) line("x".repeat(8_000));
       if (query.get("follow") !== "true") return out.end();
@@ -68,11 +69,16 @@ beforeAll(async () => {
     await w.kube.create(REPLICA_SET, {
       apiVersion: "apps/v1",
       kind: "ReplicaSet",
-      metadata: { name: "web-1", namespace: "shop", ownerReferences: owner({ ...above, apiVersion: "apps/v1", kind: "Deployment" }) },
+      metadata: {
+        name: "web-1",
+        namespace: "shop",
+        ownerReferences: owner({ ...above, apiVersion: "apps/v1", kind: "Deployment" }),
+      },
       spec: { replicas: 2, selector, template },
     }),
   ) as KubeObject;
-  for (const name of ["web-1-a", "web-1-b"]) await pod(name, owner({ ...set, apiVersion: "apps/v1", kind: "ReplicaSet" }));
+  for (const name of ["web-1-a", "web-1-b"])
+    await pod(name, owner({ ...set, apiVersion: "apps/v1", kind: "ReplicaSet" }));
   await pod("stranger", []);
 }, 300_000);
 afterAll(async () => {
@@ -138,7 +144,9 @@ test("the logs of all its Pods are read, of each container that works, and of no
   const texts = lines(told)
     .map(({ text }) => text)
     .sort();
-  const want = ["web-1-a", "web-1-b"].flatMap((name) => ["side", "web"].flatMap((one) => [1, 2].map((i) => `${name} ${one} ${i}`)));
+  const want = ["web-1-a", "web-1-b"].flatMap((name) =>
+    ["side", "web"].flatMap((one) => [1, 2].map((i) => `${name} ${one} ${i}`)),
+  );
   expect(texts).toEqual(want.sort());
   expect(lines(told)[0]).toMatchObject({ namespace: "shop", at: "2026-01-02T03:04:05.000000006Z" });
   await nothingLeft();
@@ -148,19 +156,37 @@ test("one object is chosen by its kind and name, a container by its name, and wh
   const of = async (query: Record<string, string | number | boolean>) =>
     [
       ...new Set(
-        lines(await read({ tail: 1, ...query })).map(({ pod, container, text }) => `${pod}/${container} ${text.split(" ").at(-1)}`),
+        lines(await read({ tail: 1, ...query })).map(
+          ({ pod, container, text }) => `${pod}/${container} ${text.split(" ").at(-1)}`,
+        ),
       ),
     ].sort();
   const deployment = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
   expect(await of({ ...deployment, container: "side" })).toEqual(["web-1-a/side 2", "web-1-b/side 2"]);
-  expect(await of({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "prepare" })).toEqual(["web-1-a/prepare 2"]);
-  expect(await of({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "web", previous: true })).toEqual(["web-1-a/web before"]);
+  expect(await of({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "prepare" })).toEqual([
+    "web-1-a/prepare 2",
+  ]);
+  expect(await of({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "web", previous: true })).toEqual([
+    "web-1-a/web before",
+  ]);
 }, 120_000);
 
 const refusals: [string, Record<string, string | number | boolean>, RegExp][] = [
-  ["a Pod of nobody", { kind: "Pod", namespace: "shop", name: "stranger" }, /Pod stranger is not part of application shop/],
-  ["a Pod that is not there", { kind: "Pod", namespace: "kube-system", name: "etcd" }, /Pod etcd is not part of application shop/],
-  ["a container that it does not have", { container: "nothing" }, /has no container nothing; there are (side, web|web, side)/],
+  [
+    "a Pod of nobody",
+    { kind: "Pod", namespace: "shop", name: "stranger" },
+    /Pod stranger is not part of application shop/,
+  ],
+  [
+    "a Pod that is not there",
+    { kind: "Pod", namespace: "kube-system", name: "etcd" },
+    /Pod etcd is not part of application shop/,
+  ],
+  [
+    "a container that it does not have",
+    { container: "nothing" },
+    /has no container nothing; there are (side, web|web, side)/,
+  ],
   ["half a name", { kind: "Pod" }, /`kind` and `name`/],
 ];
 test.each(refusals)(
@@ -184,7 +210,14 @@ test("a log is followed as it is written, and a reader that leaves ends it down 
 }, 120_000);
 
 test("a log that is followed ends at its time, and says so", async () => {
-  const told = await read({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "web", follow: true, timeoutSeconds: 2 });
+  const told = await read({
+    kind: "Pod",
+    namespace: "shop",
+    name: "web-1-a",
+    container: "web",
+    follow: true,
+    timeoutSeconds: 2,
+  });
   expect(told.slice(-2).map(({ event, data }) => [event, data])).toEqual([
     ["note", { text: "the time is over" }],
     ["end", {}],
@@ -234,7 +267,14 @@ test("many read at once, within a bound, and questions are answered all the same
 }, 240_000);
 
 test("events of its objects and of itself are told, the newest first, and of nothing else", async () => {
-  const event = async (name: string, of: KubeObject | undefined, reason: string, at: string, namespace = "shop", more = {}) => {
+  const event = async (
+    name: string,
+    of: KubeObject | undefined,
+    reason: string,
+    at: string,
+    namespace = "shop",
+    more = {},
+  ) => {
     const { apiVersion, kind, metadata } = of!;
     const involvedObject = { apiVersion, kind, name: metadata.name, namespace: metadata.namespace, uid: metadata.uid };
     const object = {
@@ -257,20 +297,28 @@ test("events of its objects and of itself are told, the newest first, and of not
       } as KubeObject),
     );
   };
-  const got = async (name: string) => ({ ...(must(await w.kube.get(POD, "shop", name)) as KubeObject), apiVersion: "v1", kind: "Pod" });
+  const got = async (name: string) => ({
+    ...(must(await w.kube.get(POD, "shop", name)) as KubeObject),
+    apiVersion: "v1",
+    kind: "Pod",
+  });
   await event("one", await got("web-1-a"), "Pulled", "2026-01-02T00:00:01Z");
   await event("two", await got("web-1-b"), "BackOff", "2026-01-02T00:00:03Z");
   await event("three", await got("stranger"), "Hidden", "2026-01-02T00:00:04Z");
   const app = (await w.cr("shop"))!;
-  await event("four", { ...app, apiVersion: "argoproj.io/v1alpha1", kind: "Application" }, "Synced", "2026-01-02T00:00:02Z", w.namespace);
+  await event(
+    "four",
+    { ...app, apiVersion: "argoproj.io/v1alpha1", kind: "Application" },
+    "Synced",
+    "2026-01-02T00:00:02Z",
+    w.namespace,
+  );
   const events = async (query = {}) =>
     ok(await w.service.api.GET("/v1/applications/{id}/events", { params: { path: { id: "shop" }, query } }));
   const { items } = await events();
-  expect(items.filter(({ source }) => source === "test").map(({ kind, name, reason }) => `${kind} ${name} ${reason}`)).toEqual([
-    "Pod web-1-b BackOff",
-    "Application shop Synced",
-    "Pod web-1-a Pulled",
-  ]);
+  expect(
+    items.filter(({ source }) => source === "test").map(({ kind, name, reason }) => `${kind} ${name} ${reason}`),
+  ).toEqual(["Pod web-1-b BackOff", "Application shop Synced", "Pod web-1-a Pulled"]);
   expect(items.find(({ reason }) => reason === "BackOff")).toMatchObject({
     type: "Warning",
     count: 3,

@@ -21,7 +21,9 @@ beforeAll(async () => {
   }
   await secret("shop", "open", OPEN);
   const account = { kind: "ServiceAccount", name: "reader", namespace: "shop" };
-  await grant(w.kube, "shop", "reader", account, [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["open"], verbs: ["get"] }]);
+  await grant(w.kube, "shop", "reader", account, [
+    { apiGroups: [""], resources: ["secrets"], resourceNames: ["open"], verbs: ["get"] },
+  ]);
   await grant(w.kube, undefined, "reader", account, [{ apiGroups: [""], resources: ["namespaces"], verbs: ["list"] }]);
 }, 300_000);
 afterAll(async () => {
@@ -31,8 +33,16 @@ afterAll(async () => {
 }, 60_000);
 
 const secret = async (namespace: string, name: string, k: string) =>
-  must(await w.kube.create(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, stringData: { k } }));
-const find = (name: string, namespace = "shop") => `{{ dig "data" "k" "nothing" (lookup "v1" "Secret" "${namespace}" "${name}") }}`;
+  must(
+    await w.kube.create(RESOURCES.secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace },
+      stringData: { k },
+    }),
+  );
+const find = (name: string, namespace = "shop") =>
+  `{{ dig "data" "k" "nothing" (lookup "v1" "Secret" "${namespace}" "${name}") }}`;
 const chart = (found: string, more = "") => ({
   "Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
   "templates/all.yaml": [
@@ -41,7 +51,11 @@ const chart = (found: string, more = "") => ({
   ].join("---\n"),
 });
 
-async function put(id: string, body: ReturnType<typeof chart>, more: Partial<Schemas["ApplicationSpec"]> = {}): Promise<void> {
+async function put(
+  id: string,
+  body: ReturnType<typeof chart>,
+  more: Partial<Schemas["ApplicationSpec"]> = {},
+): Promise<void> {
   await git.createRepository(id, { files: body });
   const spec = {
     agent: "one",
@@ -53,14 +67,22 @@ async function put(id: string, body: ReturnType<typeof chart>, more: Partial<Sch
     ...more,
   };
   ok(await w.service.api.PUT("/v1/applications/{id}", { params: { path: { id } }, body: { spec } }));
-  await until("the application is there", async () => (await w.application(id))?.status.delivery?.state === "Delivered", 60_000);
+  await until(
+    "the application is there",
+    async () => (await w.application(id))?.status.delivery?.state === "Delivered",
+    60_000,
+  );
 }
 const diff = (id: string) => w.service.api.GET("/v1/applications/{id}/diff", { params: { path: { id } } });
 const manifests = (id: string, revision?: string) =>
-  w.service.api.GET("/v1/applications/{id}/manifests", { params: { path: { id }, query: revision ? { revision } : {} } });
+  w.service.api.GET("/v1/applications/{id}/manifests", {
+    params: { path: { id }, query: revision ? { revision } : {} },
+  });
 const leaks = (answer: unknown) => {
   const text = JSON.stringify(answer);
-  return [OPEN, HIDDEN].flatMap((one) => [one, Buffer.from(one).toString("base64")]).filter((one) => text.includes(one));
+  return [OPEN, HIDDEN]
+    .flatMap((one) => [one, Buffer.from(one).toString("base64")])
+    .filter((one) => text.includes(one));
 };
 
 test("manifests and differences of charts that read the cluster are shown, and what Secrets say nowhere in them", async () => {
@@ -70,7 +92,9 @@ test("manifests and differences of charts that read the cluster are shown, and w
   const map = made.manifests.find(({ kind }) => kind === "ConfigMap") as KubeObject;
   expect(Number(map.data.spaces)).toBeGreaterThan(3);
   expect([map.data.found, map.data.plain]).toEqual(["[secret]", "[secret]"]);
-  expect(made.manifests.find(({ kind }) => kind === "Secret")).toMatchObject({ data: { k: expect.stringMatching(/^sha256:/) } });
+  expect(made.manifests.find(({ kind }) => kind === "Secret")).toMatchObject({
+    data: { k: expect.stringMatching(/^sha256:/) },
+  });
   const before = ok(await diff("seeing"));
   expect(before.items.map(({ kind, change }) => [kind, change]).sort()).toEqual([
     ["ConfigMap", "create"],
@@ -89,9 +113,24 @@ test("manifests and differences of charts that read the cluster are shown, and w
 }, 240_000);
 
 const refusals: [string, string, string, RegExp][] = [
-  ["another Secret of its namespace", find("hidden"), "reader", /"system:serviceaccount:shop:reader" cannot get resource "secrets"/],
-  ["a Secret of another namespace", find("hidden", "vault"), "reader", /cannot get resource "secrets" .* in the namespace "vault"/],
-  ["all Secrets", '{{ lookup "v1" "Secret" "" "" | toJson | quote }}', "reader", /cannot list resource "secrets" .* at the cluster scope/],
+  [
+    "another Secret of its namespace",
+    find("hidden"),
+    "reader",
+    /"system:serviceaccount:shop:reader" cannot get resource "secrets"/,
+  ],
+  [
+    "a Secret of another namespace",
+    find("hidden", "vault"),
+    "reader",
+    /cannot get resource "secrets" .* in the namespace "vault"/,
+  ],
+  [
+    "all Secrets",
+    '{{ lookup "v1" "Secret" "" "" | toJson | quote }}',
+    "reader",
+    /cannot list resource "secrets" .* at the cluster scope/,
+  ],
   ["as an account without rights", find("open"), "nobody", /"system:serviceaccount:shop:nobody" cannot/],
 ];
 test.each(refusals)(
@@ -116,7 +155,11 @@ test("a revision that somebody may push but not merge is not shown: it could rea
     expect(leaks(error)).toEqual([]);
   }
   const { revision } = ok(await manifests("pushed", "main"));
-  const followed = await until("the comparison", async () => (await w.application("pushed"))?.status.sync?.revision, 60_000);
+  const followed = await until(
+    "the comparison",
+    async () => (await w.application("pushed"))?.status.sync?.revision,
+    60_000,
+  );
   expect([followed, ok(await manifests("pushed", followed)).revision]).toEqual([revision, revision]);
 }, 120_000);
 

@@ -63,12 +63,15 @@ async function listening(server: Server): Promise<number> {
 /** TLS in front of the service, with a certificate that only the test's own authority stands for. */
 function tlsFront(): Promise<number> {
   return listening(
-    createTls({ key: readFileSync(join(dir, "apiserver.key")), cert: readFileSync(join(dir, "apiserver.crt")) }, (near) => {
-      const far = connect(service.port, "127.0.0.1");
-      near.pipe(far).pipe(near);
-      near.on("error", () => undefined).on("close", () => far.destroy());
-      far.on("error", () => undefined).on("close", () => near.destroy());
-    }) as unknown as Server,
+    createTls(
+      { key: readFileSync(join(dir, "apiserver.key")), cert: readFileSync(join(dir, "apiserver.crt")) },
+      (near) => {
+        const far = connect(service.port, "127.0.0.1");
+        near.pipe(far).pipe(near);
+        near.on("error", () => undefined).on("close", () => far.destroy());
+        far.on("error", () => undefined).on("close", () => near.destroy());
+      },
+    ) as unknown as Server,
   );
 }
 
@@ -98,7 +101,10 @@ test("a private authority is trusted by naming its file, and its absence is name
   const distrustful = delegate(`https://localhost:${port}`);
   await says(distrustful, "TlsFailed");
   await says(distrustful, "OUTPOST_CA_FILE");
-  await says(delegate(`https://localhost:${port}`, { OUTPOST_CA_FILE: join(dir, "ca.crt") }), "connected to https://localhost");
+  await says(
+    delegate(`https://localhost:${port}`, { OUTPOST_CA_FILE: join(dir, "ca.crt") }),
+    "connected to https://localhost",
+  );
 }, 60_000);
 
 test("everything goes through a proxy that asks who we are", async () => {
@@ -108,7 +114,10 @@ test("everything goes through a proxy that asks who we are", async () => {
   const nobody = delegate(`https://localhost:${port}`, { ...env, HTTPS_PROXY: `http://127.0.0.1:${asked.port}` });
   await says(nobody, "answered 407 to CONNECT");
   expect(asked.seen).toEqual([]);
-  const known = delegate(`https://localhost:${port}`, { ...env, HTTPS_PROXY: `http://user:secret-of-the-proxy@127.0.0.1:${asked.port}` });
+  const known = delegate(`https://localhost:${port}`, {
+    ...env,
+    HTTPS_PROXY: `http://user:secret-of-the-proxy@127.0.0.1:${asked.port}`,
+  });
   await says(known, "connected to https://localhost");
   expect(new Set(asked.seen)).toEqual(new Set([`localhost:${port}`]));
   expect(known.said()).not.toContain("secret-of-the-proxy");
@@ -124,14 +133,17 @@ test("NO_PROXY goes around the proxy", async () => {
 test("a sign-in page that answers 200 is named, and nothing is lost when it goes away", async () => {
   let captive = true;
   const front = createHttp((request, response) => {
-    if (captive) return void response.writeHead(200, { "content-type": "text/html" }).end("<html>Please sign in</html>");
+    if (captive)
+      return void response.writeHead(200, { "content-type": "text/html" }).end("<html>Please sign in</html>");
     void fetch(`${service.url}${request.url}`, {
       method: request.method!,
       headers: request.headers as Record<string, string>,
       ...(request.method === "POST" ? { body: request, duplex: "half" } : {}),
     } as unknown as RequestInit).then(
       async (answer) =>
-        response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(await answer.text()),
+        response
+          .writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" })
+          .end(await answer.text()),
       () => response.destroy(),
     );
   });

@@ -51,7 +51,8 @@ interface Item {
   status: Schemas["ApplicationSetStatus"] & Schemas["RepositoryCredentialStatus"] & Record<string, unknown>;
 }
 /** The five nouns differ in their specs alone, which the contract checks. */
-const api = () => w.service.api as unknown as Record<"GET" | "PUT" | "DELETE", (path: string, options: object) => Promise<Answer>>;
+const api = () =>
+  w.service.api as unknown as Record<"GET" | "PUT" | "DELETE", (path: string, options: object) => Promise<Answer>>;
 type Answer = { data?: Item; error?: unknown; response: Response };
 const at = (id: string) => ({ params: { path: { id } } });
 const put = async (collection: Collection, id: string, spec: object) =>
@@ -59,7 +60,12 @@ const put = async (collection: Collection, id: string, spec: object) =>
 const get = async (collection: Collection, id: string) => (await api().GET(`/v1/${collection}/{id}`, at(id))).data;
 const remove = async (collection: Collection, id: string) => ok(await api().DELETE(`/v1/${collection}/{id}`, at(id)));
 
-const when = async (collection: Collection, id: string, what: string, holds: (status: Item["status"], item: Item) => unknown) =>
+const when = async (
+  collection: Collection,
+  id: string,
+  what: string,
+  holds: (status: Item["status"], item: Item) => unknown,
+) =>
   until(
     `${collection}/${id} ${what}`,
     async () => {
@@ -79,12 +85,19 @@ const refused = (collection: Collection, id: string, reason: string) =>
 const gone = (collection: Collection, id: string) =>
   until(`${collection}/${id} gone`, async () => (await get(collection, id)) === undefined, 30_000);
 
-const SET: Resource = { group: "argoproj.io", version: "v1alpha1", kind: "ApplicationSet", plural: "applicationsets", namespaced: true };
+const SET: Resource = {
+  group: "argoproj.io",
+  version: "v1alpha1",
+  kind: "ApplicationSet",
+  plural: "applicationsets",
+  namespaced: true,
+};
 const find = async (resource: Resource, name: string, namespace = w.namespace): Promise<KubeObject | undefined> => {
   const found = await w.kube.get(resource, namespace, name);
   return found.kind === "done" ? found.value : undefined;
 };
-const field = (secret: KubeObject | undefined, name: string) => Buffer.from(secret?.data?.[name] ?? "", "base64").toString();
+const field = (secret: KubeObject | undefined, name: string) =>
+  Buffer.from(secret?.data?.[name] ?? "", "base64").toString();
 const names = async (resource: Resource, namespace = w.namespace) =>
   must(await w.kube.list(resource, { namespace }))
     .items.map(({ metadata }: KubeObject) => metadata.name)
@@ -113,7 +126,11 @@ const set = () => ({
 
 test("a project, a credential template, certificates and a key are found in the cluster in Argo CD's format, and tell how they are", async () => {
   await put("appprojects", "team", project());
-  await put("repositorycredentials", "fleet", { ...credentials(), forceHttpBasicAuth: true, credentials: { password: PASSWORD } });
+  await put("repositorycredentials", "fleet", {
+    ...credentials(),
+    forceHttpBasicAuth: true,
+    credentials: { password: PASSWORD },
+  });
   await put("repositorycertificates", "tls", { host: "git.example.com", type: "https", data: CERTIFICATE });
   await put("repositorycertificates", "ssh", { host: "git.example.com", type: "ssh", data: `${SSH_KEY} of the host` });
   await put("gnupgkeys", "ada", { publicKey: ADA });
@@ -147,11 +164,21 @@ test("a project, a credential template, certificates and a key are found in the 
   expect((await find(RESOURCES.configMap, "argocd-tls-certs-cm"))?.data).toEqual({ "git.example.com": CERTIFICATE });
   const ssh = await when("repositorycertificates", "ssh", "told", ({ fingerprints }) => fingerprints);
   expect(ssh.status.fingerprints).toEqual([SSH_FINGERPRINT]);
-  expect((await find(RESOURCES.configMap, "argocd-ssh-known-hosts-cm"))?.data?.ssh_known_hosts).toContain(`git.example.com ${SSH_KEY}\n`);
+  expect((await find(RESOURCES.configMap, "argocd-ssh-known-hosts-cm"))?.data?.ssh_known_hosts).toContain(
+    `git.example.com ${SSH_KEY}\n`,
+  );
   const key = await when("gnupgkeys", "ada", "told", ({ keyId }) => keyId);
-  expect(key.status).toMatchObject({ keyId: ADA_ID, fingerprint: ADA_FINGERPRINT, algorithm: "Ed25519", revoked: false });
+  expect(key.status).toMatchObject({
+    keyId: ADA_ID,
+    fingerprint: ADA_FINGERPRINT,
+    algorithm: "Ed25519",
+    revoked: false,
+  });
   const keys = await find(RESOURCES.configMap, "argocd-gpg-keys-cm");
-  expect(keys).toMatchObject({ metadata: { labels: { "app.kubernetes.io/part-of": "argocd" } }, data: { [ADA_ID]: ADA } });
+  expect(keys).toMatchObject({
+    metadata: { labels: { "app.kubernetes.io/part-of": "argocd" } },
+    data: { [ADA_ID]: ADA },
+  });
 }, 60_000);
 
 test("what repositories, clusters and applications have since is written as Argo CD names it", async () => {
@@ -182,7 +209,11 @@ test("what repositories, clusters and applications have since is written as Argo
   const cr = await until("the application", () => w.cr("belongs"));
   expect(cr).toMatchObject({
     metadata: { annotations: { "outpost.dev/helm-lookup": "default:reader", "outpost.dev/depends-on": "other" } },
-    spec: { project: "team", source: { repoURL: repository.url, plugin: application.source.plugin }, destination: { name: "away" } },
+    spec: {
+      project: "team",
+      source: { repoURL: repository.url, plugin: application.source.plugin },
+      destination: { name: "away" },
+    },
   });
   const secret = await find(RESOURCES.secret, "repo-private");
   expect(Object.fromEntries(Object.keys(secret?.data ?? {}).map((name) => [name, field(secret, name)]))).toEqual({
@@ -209,7 +240,11 @@ test("what repositories, clusters and applications have since is written as Argo
   for (const path of ["applications", "repositories", "clusters"]) {
     const id = { applications: "belongs", repositories: "private", clusters: "away" }[path]!;
     // Nothing was deployed.
-    ok(await DELETE(`/v1/${path}/{id}`, { params: { ...at(id).params, query: path === "applications" ? { cascade: "orphan" } : {} } }));
+    ok(
+      await DELETE(`/v1/${path}/{id}`, {
+        params: { ...at(id).params, query: path === "applications" ? { cascade: "orphan" } : {} },
+      }),
+    );
     await until(
       `${path} gone`,
       async () => (await w.service.api.GET(`/v1/${path}/{id}` as "/v1/clusters/{id}", at(id))).response.status === 404,
@@ -230,14 +265,20 @@ test("a set's applications become Synced with the template's credentials under t
       status.applications.every((app) => app.sync === "Synced" && app.health === "Healthy"),
   );
   const revision = await git.repository("fleet").tip("refs/heads/main");
-  expect(told.status.applications).toEqual(["blue", "red"].map((name) => ({ name, sync: "Synced", health: "Healthy", revision })));
+  expect(told.status.applications).toEqual(
+    ["blue", "red"].map((name) => ({ name, sync: "Synced", health: "Healthy", revision })),
+  );
   expect((await find(SET, "fleet"))?.spec).toMatchObject({ ...set(), goTemplate: true });
   expect([(await w.cr("red"))?.spec.project, (await find(RESOURCES.configMap, "red", "default"))?.data]).toEqual([
     "team",
     { value: "one" },
   ]);
   // A third one comes with its folder.
-  await git.commit("fleet", { "apps/green/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: green }\n" }, "green");
+  await git.commit(
+    "fleet",
+    { "apps/green/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: green }\n" },
+    "green",
+  );
   must(
     await w.kube.mergePatch(SET, w.namespace, "fleet", {
       metadata: { annotations: { "argocd.argoproj.io/application-set-refresh": "true" } },
@@ -256,10 +297,16 @@ test("what belongs to somebody else is refused by name and left as it is", async
   const again = await refused("repositorycertificates", "again", "AlreadyExists");
   expect(again.status.delivery?.message).toContain("belongs to -/-/tls of the service");
   await put("repositorycertificates", "ssh-again", { host: "git.example.com", type: "ssh", data: SSH_KEY });
-  expect((await refused("repositorycertificates", "ssh-again", "AlreadyExists")).status.delivery?.message).toContain("-/-/ssh");
+  expect((await refused("repositorycertificates", "ssh-again", "AlreadyExists")).status.delivery?.message).toContain(
+    "-/-/ssh",
+  );
   await put("gnupgkeys", "ada-again", { publicKey: ADA });
   await refused("gnupgkeys", "ada-again", "AlreadyExists");
-  must(await w.kube.mergePatch(RESOURCES.configMap, w.namespace, "argocd-tls-certs-cm", { data: { "theirs.example.com": "theirs" } }));
+  must(
+    await w.kube.mergePatch(RESOURCES.configMap, w.namespace, "argocd-tls-certs-cm", {
+      data: { "theirs.example.com": "theirs" },
+    }),
+  );
   await put("repositorycertificates", "theirs", { host: "theirs.example.com", type: "https", data: CERTIFICATE });
   expect((await refused("repositorycertificates", "theirs", "AlreadyExists")).status.delivery?.message).toContain(
     "was not made by Outpost",
@@ -301,7 +348,10 @@ test("what belongs to somebody else is refused by name and left as it is", async
 test("credentials stay when none come, and go to no other host, proxy or GitHub unless they are set again", async () => {
   const password = async () => field(await find(RESOURCES.secret, "repocreds-fleet"), "password");
   await put("repositorycredentials", "fleet", { ...credentials(), noProxy: "a.example" });
-  await until("the field", async () => field(await find(RESOURCES.secret, "repocreds-fleet"), "noProxy") === "a.example");
+  await until(
+    "the field",
+    async () => field(await find(RESOURCES.secret, "repocreds-fleet"), "noProxy") === "a.example",
+  );
   expect(await password()).toBe(PASSWORD);
   for (const change of [{ url: "https://evil.example/" }, { proxy: "http://evil.example:3128" }]) {
     const body = { spec: { agent: "one", ...credentials(), ...change } };
@@ -310,14 +360,26 @@ test("credentials stay when none come, and go to no other host, proxy or GitHub 
     const secret = await find(RESOURCES.secret, "repocreds-fleet");
     expect([field(secret, "url"), field(secret, "proxy")]).toEqual([`${git.url}/`, ""]);
   }
-  await put("repositorycredentials", "fleet", { ...credentials(), url: "https://other.example/", credentials: { bearerToken: "new" } });
+  await put("repositorycredentials", "fleet", {
+    ...credentials(),
+    url: "https://other.example/",
+    credentials: { bearerToken: "new" },
+  });
   await delivered("repositorycredentials", "fleet");
   const secret = await find(RESOURCES.secret, "repocreds-fleet");
-  expect([field(secret, "url"), field(secret, "bearerToken"), await password()]).toEqual(["https://other.example/", "new", ""]);
+  expect([field(secret, "url"), field(secret, "bearerToken"), await password()]).toEqual([
+    "https://other.example/",
+    "new",
+    "",
+  ]);
 }, 60_000);
 
 test("what is removed by hand comes back, and a key of another id takes the first one's place", async () => {
-  must(await w.kube.mergePatch(RESOURCES.configMap, w.namespace, "argocd-tls-certs-cm", { data: { "git.example.com": null } }));
+  must(
+    await w.kube.mergePatch(RESOURCES.configMap, w.namespace, "argocd-tls-certs-cm", {
+      data: { "git.example.com": null },
+    }),
+  );
   await until(
     "the certificate",
     async () => (await find(RESOURCES.configMap, "argocd-tls-certs-cm"))?.data?.["git.example.com"] === CERTIFICATE,
@@ -327,14 +389,19 @@ test("what is removed by hand comes back, and a key of another id takes the firs
   await put("gnupgkeys", "ada", { publicKey: BOB });
   const key = await when("gnupgkeys", "ada", "told", ({ keyId }) => keyId !== ADA_ID);
   expect(key.status).toMatchObject({ keyId: "A348A7EC9A1800B2", algorithm: "RSA 2048" });
-  expect(Object.keys((await find(RESOURCES.configMap, "argocd-gpg-keys-cm"))?.data ?? {})).toEqual(["A348A7EC9A1800B2"]);
+  expect(Object.keys((await find(RESOURCES.configMap, "argocd-gpg-keys-cm"))?.data ?? {})).toEqual([
+    "A348A7EC9A1800B2",
+  ]);
 }, 60_000);
 
 test("a deletion leaves nothing: no application, no object of theirs, no key, no mark", async () => {
   // The service knows of no application of the project; the agent does.
   await remove("appprojects", "team");
   const waits = await refused("appprojects", "team", "InUse");
-  expect(waits.status.delivery).toMatchObject({ state: "Deleting", message: expect.stringContaining("blue, green, red") });
+  expect(waits.status.delivery).toMatchObject({
+    state: "Deleting",
+    message: expect.stringContaining("blue, green, red"),
+  });
   await remove("applicationsets", "fleet");
   await gone("applicationsets", "fleet");
   await gone("appprojects", "team");
@@ -350,10 +417,14 @@ test("a deletion leaves nothing: no application, no object of theirs, no key, no
   expect(await names(RESOURCES.application)).toEqual([]);
   expect(await names(RESOURCES.appProject)).toEqual(["theirs"]);
   expect(await names(SET)).toEqual([]);
-  expect((await names(RESOURCES.configMap, "default")).filter((name: string) => ["red", "blue", "green"].includes(name))).toEqual([]);
+  expect(
+    (await names(RESOURCES.configMap, "default")).filter((name: string) => ["red", "blue", "green"].includes(name)),
+  ).toEqual([]);
   expect((await names(RESOURCES.secret)).filter((name: string) => name.startsWith("repo"))).toEqual([]);
   const left = await Promise.all(
-    ["argocd-tls-certs-cm", "argocd-ssh-known-hosts-cm", "argocd-gpg-keys-cm"].map((name) => find(RESOURCES.configMap, name)),
+    ["argocd-tls-certs-cm", "argocd-ssh-known-hosts-cm", "argocd-gpg-keys-cm"].map((name) =>
+      find(RESOURCES.configMap, name),
+    ),
   );
   expect(left.map((one) => [one?.data ?? {}, one?.metadata.annotations ?? {}])).toEqual([
     [{ "theirs.example.com": "theirs" }, {}],

@@ -29,7 +29,8 @@ afterAll(async () => {
 }, 30_000);
 
 const CANARY = "secret-canary";
-const map = (name: string, value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { value: "${value}" }\n`;
+const map = (name: string, value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { value: "${value}" }\n`;
 const web = `apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web }
@@ -50,7 +51,14 @@ const params = { path: { id: "shop" } };
 const api = () => w.service.api;
 async function put(more: Partial<Schemas["ApplicationSpec"]> = {}) {
   const source = { repoUrl: git.cloneUrl("shop"), path: "web" };
-  const spec = { agent: "one", argoProject: "shop", revisionHistoryLimit: 10, source, destination: { namespace: "shop" }, ...more };
+  const spec = {
+    agent: "one",
+    argoProject: "shop",
+    revisionHistoryLimit: 10,
+    source,
+    destination: { namespace: "shop" },
+    ...more,
+  };
   return ok(await api().PUT("/v1/applications/{id}", { params, body: { spec } }));
 }
 const when = (what: string, holds: (app: Schemas["Application"]) => unknown, ms = 30_000) =>
@@ -69,14 +77,18 @@ const when = (what: string, holds: (app: Schemas["Application"]) => unknown, ms 
   });
 const ended = (id: string | undefined) =>
   when(`the end of ${id}`, ({ status }) => status.operation?.id === id && status.operation?.finishedAt);
-const sync = async () => ended(ok(await api().POST("/v1/applications/{id}/sync", { params, body: {} })).status.operation?.id);
+const sync = async () =>
+  ended(ok(await api().POST("/v1/applications/{id}/sync", { params, body: {} })).status.operation?.id);
 const refresh = async (holds: (app: Schemas["Application"]) => unknown) => {
   ok(await api().POST("/v1/applications/{id}/refresh", { params, body: { hard: false } }));
   return when("what a refresh shows", holds);
 };
 const diff = async () => ok(await api().GET("/v1/applications/{id}/diff", { params }));
 const act = (resource: Schemas["ResourceKey"], action: string, parameters?: Record<string, string>) =>
-  api().POST("/v1/applications/{id}/actions", { params, body: { resource, action, ...(parameters ? { parameters } : {}) } });
+  api().POST("/v1/applications/{id}/actions", {
+    params,
+    body: { resource, action, ...(parameters ? { parameters } : {}) },
+  });
 const deployment = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
 const live = async (resource: Resource, name: string, namespace = "shop") => {
   const found = await w.kube.get(resource, namespace, name);
@@ -104,7 +116,11 @@ test("what was synced by hand has no difference, and the history says who and wh
   const app = await when("Synced", synced);
   expect(app.status.history).toMatchObject([{ id: 0, cause: "Manual", initiatedBy: "key:admin" }]);
   expect(app.status.operation).toMatchObject({ phase: "Succeeded", cause: "Manual" });
-  expect(await diff()).toMatchObject({ items: [], revision: app.status.sync?.revision, revisions: [app.status.sync?.revision] });
+  expect(await diff()).toMatchObject({
+    items: [],
+    revision: app.status.sync?.revision,
+    revisions: [app.status.sync?.revision],
+  });
 }, 90_000);
 
 test("a difference names each field and the manager of what is live, in two programs and in one, and never a Secret's value", async () => {
@@ -116,10 +132,17 @@ test("a difference names each field and the manager of what is live, in two prog
       ["Deployment", "update", [{ path: "/spec/replicas", manager: "kubectl-edit" }]],
       ["Secret", "update", [{ path: "/data/password", manager: "kubectl-edit" }]],
     ]);
-    for (const text of [CANARY, Buffer.from(CANARY).toString("base64").slice(0, 12)]) expect(JSON.stringify(found)).not.toContain(text);
-    expect(changed(found.items.slice(0, 1))).toEqual(["-   replicas: 3", expect.stringMatching(/^\+ {3}replicas: \d$/)]);
+    for (const text of [CANARY, Buffer.from(CANARY).toString("base64").slice(0, 12)])
+      expect(JSON.stringify(found)).not.toContain(text);
+    expect(changed(found.items.slice(0, 1))).toEqual([
+      "-   replicas: 3",
+      expect.stringMatching(/^\+ {3}replicas: \d$/),
+    ]);
     const hidden = found.items[1]!;
-    expect([hidden.live, hidden.desired]).toEqual([expect.stringContaining("sha256:"), expect.stringContaining("sha256:")]);
+    expect([hidden.live, hidden.desired]).toEqual([
+      expect.stringContaining("sha256:"),
+      expect.stringContaining("sha256:"),
+    ]);
     expect(hidden.live).not.toBe(hidden.desired);
   };
   const sorted = async () => {
@@ -150,7 +173,13 @@ test("a difference names each field and the manager of what is live, in two prog
 test("the tree shows what came of what, how it is, and what of the namespace is nobody's", async () => {
   const above = (await live(DEPLOYMENT, "web"))!;
   const owner = (object: KubeObject) => [
-    { apiVersion: object.apiVersion, kind: object.kind, name: object.metadata.name, uid: object.metadata.uid!, controller: true },
+    {
+      apiVersion: object.apiVersion,
+      kind: object.kind,
+      name: object.metadata.name,
+      uid: object.metadata.uid!,
+      controller: true,
+    },
   ];
   const template = above.spec.template;
   const set = must(
@@ -169,7 +198,13 @@ test("the tree shows what came of what, how it is, and what of the namespace is 
       spec: template.spec,
     }),
   );
-  must(await w.kube.create(RESOURCES.configMap, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "left", namespace: "shop" } }));
+  must(
+    await w.kube.create(RESOURCES.configMap, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "left", namespace: "shop" },
+    }),
+  );
   const tree = ok(await api().GET("/v1/applications/{id}/tree", { params }));
   const node = (name: string) => tree.nodes.find((one) => one.name === name)!;
   expect(tree.nodes.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual([
@@ -180,7 +215,11 @@ test("the tree shows what came of what, how it is, and what of the namespace is 
     "Secret web",
   ]);
   expect(node("web-1").parents).toEqual([above.metadata.uid]);
-  expect(node("web-1-a")).toMatchObject({ parents: [node("web-1").uid], health: "Progressing", images: ["registry.example/web:1"] });
+  expect(node("web-1-a")).toMatchObject({
+    parents: [node("web-1").uid],
+    health: "Progressing",
+    images: ["registry.example/web:1"],
+  });
   expect(node("web-1-a").info).toContainEqual({ name: "ready", value: "0/1" });
   expect(node("settings")).toMatchObject({ status: "Synced", createdAt: expect.any(String) });
   expect(tree.orphans?.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["ConfigMap left"]);
@@ -224,11 +263,22 @@ test("an orphan of the application's namespace is shown and nothing can be done 
   expect(hidden).toMatchObject({ live: { data: { password: expect.stringMatching(/^sha256:/) } }, orphan: true });
   expect(JSON.stringify(hidden)).not.toContain(CANARY);
   // What the project does not look for is nobody's to open: what the cluster makes itself, another namespace, an ignored one.
-  for (const [name, kind, namespace] of [["kube-root-ca.crt"], ["default", "ServiceAccount"], ["left", "ConfigMap", "default"]] as const)
-    expect((await read(name, kind, namespace)).error).toMatchObject({ detail: expect.stringContaining("is not part of application shop") });
+  for (const [name, kind, namespace] of [
+    ["kube-root-ca.crt"],
+    ["default", "ServiceAccount"],
+    ["left", "ConfigMap", "default"],
+  ] as const)
+    expect((await read(name, kind, namespace)).error).toMatchObject({
+      detail: expect.stringContaining("is not part of application shop"),
+    });
   // Where the project has an account, only what that account may read.
   const accounts = [{ server: "*", namespace: "*", defaultServiceAccount: "looker" }];
-  must(await project({ orphanedResources: { warn: false, ignore: [{ kind: "Secret" }] }, destinationServiceAccounts: accounts }));
+  must(
+    await project({
+      orphanedResources: { warn: false, ignore: [{ kind: "Secret" }] },
+      destinationServiceAccounts: accounts,
+    }),
+  );
   await until("what is ignored", async () => (await read("nobodys", "Secret")).error);
   expect((await read("left")).error).toMatchObject({ detail: "ConfigMap left is not part of application shop" });
   const account = { kind: "ServiceAccount", name: "looker", namespace: "shop" };
@@ -256,7 +306,10 @@ test("an action is done by the controller, once, and only to what is the applica
     code: "agent_refused",
     detail: expect.stringContaining("has no action fly; there are"),
   });
-  expect((await act(deployment, "scale", { replicas: "-1" })).error).toMatchObject({ code: "agent_refused", detail: "invalid number: -1" });
+  expect((await act(deployment, "scale", { replicas: "-1" })).error).toMatchObject({
+    code: "agent_refused",
+    detail: "invalid number: -1",
+  });
   // What the users of the cluster have written in Lua, too.
   const mark =
     "discovery.lua: |\n  return { mark = {} }\ndefinitions:\n- name: mark\n  action.lua: |\n    obj.metadata.annotations['marked'] = 'by lua'\n    return obj\n";
@@ -272,7 +325,12 @@ test("an action is done by the controller, once, and only to what is the applica
 }, 60_000);
 
 test("what the project keeps from a sync, and what its account may not do, it keeps from an action", async () => {
-  must(await project({ orphanedResources: { warn: false }, namespaceResourceBlacklist: [{ group: "apps", kind: "Deployment" }] }));
+  must(
+    await project({
+      orphanedResources: { warn: false },
+      namespaceResourceBlacklist: [{ group: "apps", kind: "Deployment" }],
+    }),
+  );
   const seen = await api().GET("/v1/applications/{id}/resource", { params: { ...params, query: deployment } });
   expect(seen.error).toMatchObject({ code: "agent_refused" });
   expect((await act(deployment, "restart")).error).toMatchObject({ code: "agent_refused" });
@@ -310,7 +368,10 @@ test("a rollback deploys what an entry of the history deployed, and is refused w
     detail: expect.stringContaining("The history has no entry 77. It has 0, 1."),
   });
   const tried = ok(await rollback({ id: 0, dryRun: true }));
-  expect((await ended(tried.status.operation?.id)).status.operation).toMatchObject({ phase: "Succeeded", cause: "Rollback" });
+  expect((await ended(tried.status.operation?.id)).status.operation).toMatchObject({
+    phase: "Succeeded",
+    cause: "Rollback",
+  });
   expect((await live(RESOURCES.configMap, "settings"))?.data).toEqual({ value: "two" });
   const back = await ended(ok(await rollback({ id: 0 })).status.operation?.id);
   expect((await live(RESOURCES.configMap, "settings"))?.data).toEqual({ value: "one" });
@@ -323,8 +384,14 @@ test("a rollback deploys what an entry of the history deployed, and is refused w
   ]);
   expect([history[2]!.revision, history[0]!.revision]).toEqual([history[0]!.revision, history[2]!.revision]);
   await put({ syncPolicy: { automated: {} } });
-  expect((await rollback({ id: 0 })).error).toMatchObject({ code: "conflict", detail: expect.stringContaining("Automated sync is on") });
-  const automated = await when("what automated sync did", ({ status }) => status.history?.at(-1)?.cause === "Automated");
+  expect((await rollback({ id: 0 })).error).toMatchObject({
+    code: "conflict",
+    detail: expect.stringContaining("Automated sync is on"),
+  });
+  const automated = await when(
+    "what automated sync did",
+    ({ status }) => status.history?.at(-1)?.cause === "Automated",
+  );
   expect(automated.status.history?.at(-1)).toMatchObject({ revision: head, initiatedBy: "automated" });
   await put();
 }, 120_000);
@@ -357,7 +424,11 @@ test("a revision says who made it and why; manifests are those of any revision",
   const wrong = await api().GET("/v1/applications/{id}/revision", { params: { ...params, query: { source: 3 } } });
   expect(wrong.error).toMatchObject({ code: "agent_refused", detail: expect.stringContaining("no source number 3") });
   const [first] = ok(await api().GET("/v1/applications/{id}/history", { params })).items;
-  const old = ok(await api().GET("/v1/applications/{id}/manifests", { params: { ...params, query: { revision: first!.revision! } } }));
+  const old = ok(
+    await api().GET("/v1/applications/{id}/manifests", {
+      params: { ...params, query: { revision: first!.revision! } },
+    }),
+  );
   expect([old.revision, old.revisions]).toEqual([first!.revision, [first!.revision]]);
   expect(old.manifests.find(({ kind }) => kind === "ConfigMap")).toMatchObject({ data: { value: "one" } });
 }, 60_000);

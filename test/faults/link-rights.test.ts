@@ -72,11 +72,17 @@ test("what the agent's rights do not allow is refused by name, other objects go 
     },
     20_000,
   );
-  expect(refused.status.delivery).toMatchObject({ reason: "Forbidden", message: expect.stringContaining("cannot create resource") });
+  expect(refused.status.delivery).toMatchObject({
+    reason: "Forbidden",
+    message: expect.stringContaining("cannot create resource"),
+  });
 
   const spec = { agent: "one", type: "git" as const, insecure: false, url: "https://git.example.com/apps.git" };
   ok(await w.service.api.PUT("/v1/repositories/{id}", { params: { path: { id: "apps" } }, body: { spec } }));
-  await until("the repository", async () => (await w.kube.get(RESOURCES.secret, w.namespace, "repo-apps")).kind === "done");
+  await until(
+    "the repository",
+    async () => (await w.kube.get(RESOURCES.secret, w.namespace, "repo-apps")).kind === "done",
+  );
 
   must(
     await w.kube.mergePatch(ROLE, w.namespace, "agent", {

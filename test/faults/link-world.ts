@@ -51,7 +51,12 @@ export async function startService(more: NodeJS.ProcessEnv = {}): Promise<Servic
       ...more,
     };
     const started = daemon(process.execPath, [join(root, "dist/outpost.mjs"), "server"], { env });
-    await ready("the service", started, async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true, 60_000);
+    await ready(
+      "the service",
+      started,
+      async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
+      60_000,
+    );
     return started;
   };
   const service: Service = {
@@ -162,7 +167,8 @@ export async function linkWorld(args: string[] = ["agent"], { audit = false } = 
       const agent = ok(await service.api.GET("/v1/agents/{id}", { params: { path: { id: "one" } } }));
       return agent.status.sealKey!;
     },
-    seal: async (collection, id, spec, credentials) => seal(await w.sealKey(), { account: "default", collection, id }, spec, credentials),
+    seal: async (collection, id, spec, credentials) =>
+      seal(await w.sealKey(), { account: "default", collection, id }, spec, credentials),
     stop: async () => {
       await w.agent.stop();
       await service.stop();
@@ -205,7 +211,13 @@ export async function grant(
   const role = namespace ? "Role" : "ClusterRole";
   const [apiVersion, metadata] = [`${RBAC}/v1`, { name, ...(namespace ? { namespace } : {}) }];
   must(await kube.create(rbac(role), { apiVersion, kind: role, metadata, rules } as KubeObject));
-  const binding = { apiVersion, kind: `${role}Binding`, metadata, roleRef: { apiGroup: RBAC, kind: role, name }, subjects: [subject] };
+  const binding = {
+    apiVersion,
+    kind: `${role}Binding`,
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: role, name },
+    subjects: [subject],
+  };
   must(await kube.create(rbac(`${role}Binding`), binding as KubeObject));
 }
 
@@ -242,10 +254,20 @@ export async function asInstalled(w: LinkWorld): Promise<Daemon> {
   return Object.assign(Object.create(controller) as Daemon, { stop });
 }
 
-const SERVICE_ACCOUNT: Resource = { group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
+const SERVICE_ACCOUNT: Resource = {
+  group: "",
+  version: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  namespaced: true,
+};
 
 /** A kubeconfig of a service account, with a token that the API server made for it. */
-export async function kubeconfigOf(w: Pick<LinkWorld, "kube" | "cluster" | "namespace">, folder: string, account: string): Promise<string> {
+export async function kubeconfigOf(
+  w: Pick<LinkWorld, "kube" | "cluster" | "namespace">,
+  folder: string,
+  account: string,
+): Promise<string> {
   const path = `/api/v1/namespaces/${w.namespace}/serviceaccounts/${account}/token`;
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const made = must(await w.kube.json<KubeObject>("POST", path, { body }));
@@ -258,7 +280,8 @@ export async function kubeconfigOf(w: Pick<LinkWorld, "kube" | "cluster" | "name
 
 /** What an operation answered, or an error with its problem. */
 export function ok<T>(answer: { data?: T; error?: unknown; response: Response }): T {
-  if (!answer.response.ok) throw new Error(`${answer.response.url} answered ${answer.response.status}: ${JSON.stringify(answer.error)}`);
+  if (!answer.response.ok)
+    throw new Error(`${answer.response.url} answered ${answer.response.status}: ${JSON.stringify(answer.error)}`);
   return answer.data as T;
 }
 

@@ -24,7 +24,12 @@ let cluster: ApiServer;
 let git: GitServer;
 let kube: KubeClient;
 
-const manifest = (name: string, data: object) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "shop" }, data });
+const manifest = (name: string, data: object) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, namespace: "shop" },
+  data,
+});
 /** A ConfigMap that Argo CD applied for an application, as it is now. */
 async function applied(app: string, data: object, live: object = data): Promise<void> {
   const argo = new KubeClient(kube.config, { fieldManager: "argocd-controller" });
@@ -33,7 +38,12 @@ async function applied(app: string, data: object, live: object = data): Promise<
     "argocd.argoproj.io/tracking-id": `${app}:/ConfigMap:shop/${app}`,
     "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify({ ...wanted, metadata: { ...wanted.metadata, annotations: {} } })}\n`,
   };
-  must(await argo.create(RESOURCES.configMap, { ...manifest(app, live), metadata: { ...wanted.metadata, annotations } } as KubeObject));
+  must(
+    await argo.create(RESOURCES.configMap, {
+      ...manifest(app, live),
+      metadata: { ...wanted.metadata, annotations },
+    } as KubeObject),
+  );
   await argo.close();
 }
 async function application(name: string, status: string, syncPolicy?: object): Promise<void> {
@@ -58,7 +68,11 @@ beforeAll(async () => {
   for (const file of readdirSync(crds)) must(await kube.create(CRD, parse(readFileSync(join(crds, file), "utf8"))));
   for (const name of [OWN, "shop"])
     must(await kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
-  await until("the kind", async () => (await kube.list(RESOURCES.application, { namespace: OWN })).kind === "done", 20_000);
+  await until(
+    "the kind",
+    async () => (await kube.list(RESOURCES.application, { namespace: OWN })).kind === "done",
+    20_000,
+  );
   const project = {
     sourceRepos: ["*"],
     destinations: [{ server: "*", namespace: "*" }],
@@ -74,7 +88,9 @@ beforeAll(async () => {
   );
   const file = (name: string) => JSON.stringify(manifest(name, { a: "1" }));
   const names = ["same", "waiting", "drifted"];
-  await git.createRepository("apps", { files: Object.fromEntries(names.map((name) => [`${name}/a.json`, file(name)])) });
+  await git.createRepository("apps", {
+    files: Object.fromEntries(names.map((name) => [`${name}/a.json`, file(name)])),
+  });
 }, 240_000);
 afterAll(async () => {
   await kube?.close();
@@ -93,13 +109,19 @@ test("where both engines find the same, the check ends with 0 and has written no
   await application("waiting", "OutOfSync");
   const from = cluster.audit().length;
   const { exit, err, out } = await check();
-  expect([exit, out, err]).toEqual([0, "", expect.stringContaining("engine outpost would write no object of 2 applications")]);
+  expect([exit, out, err]).toEqual([
+    0,
+    "",
+    expect.stringContaining("engine outpost would write no object of 2 applications"),
+  ]);
   const writes = cluster
     .audit()
     .slice(from)
     .filter(
       ({ verb, requestURI, user }) =>
-        user.username !== "system:apiserver" && !["get", "list", "watch"].includes(verb) && !requestURI.includes("dryRun=All"),
+        user.username !== "system:apiserver" &&
+        !["get", "list", "watch"].includes(verb) &&
+        !requestURI.includes("dryRun=All"),
     );
   expect(writes).toEqual([]);
 }, 60_000);

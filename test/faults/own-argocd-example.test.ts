@@ -75,7 +75,14 @@ beforeAll(async () => {
   await until("the kinds", async () => (await kube.list(SET, { namespace: NAMESPACE })).kind === "done", 20_000);
   const project = { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] };
   const metadata = { name: "default", namespace: NAMESPACE };
-  must(await kube.create(RESOURCES.appProject, { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata, spec: project }));
+  must(
+    await kube.create(RESOURCES.appProject, {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "AppProject",
+      metadata,
+      spec: project,
+    }),
+  );
 }, 240_000);
 afterAll(async () => {
   await agent?.stop();
@@ -87,23 +94,29 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 }, 60_000);
 
-const terraform = (...args: string[]) => run("terraform", [...args, "-no-color"], { cwd: folder, env, timeout: 120_000 });
+const terraform = (...args: string[]) =>
+  run("terraform", [...args, "-no-color"], { cwd: folder, env, timeout: 120_000 });
 const outpost = async (...args: string[]) =>
-  (await run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { cwd: folder, env, timeout: 120_000 })).stdout;
+  (await run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { cwd: folder, env, timeout: 120_000 }))
+    .stdout;
 /** What the example's output says, with the real Helm; no Pod starts here. */
 async function install(...flags: string[]): Promise<string> {
   const values = await outpost("agent", "values", "argo", ...flags);
   const file = join(dir, "values.yaml");
   writeFileSync(file, values, { mode: 0o600 });
   const chart = "../../modules/charts/outpost-agent";
-  await run(findHelm(), ["upgrade", "--install", "outpost-agent", chart, "--namespace", NAMESPACE, "--values", file], { cwd: folder, env });
+  await run(findHelm(), ["upgrade", "--install", "outpost-agent", chart, "--namespace", NAMESPACE, "--values", file], {
+    cwd: folder,
+    env,
+  });
   return values;
 }
 const deployments = async () =>
   must(await kube.list(DEPLOYMENT, { namespace: NAMESPACE }))
     .items.map(({ metadata }) => metadata.name)
     .sort();
-const definitions = async () => must(await kube.list(CRD)).items.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`);
+const definitions = async () =>
+  must(await kube.list(CRD)).items.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`);
 const set = async () => must(await kube.get(SET, NAMESPACE, "guestbook"));
 const live = async (name: string) => must(await kube.get(RESOURCES.application, NAMESPACE, name));
 
@@ -114,7 +127,13 @@ async function argoWorks(): Promise<void> {
     const text = JSON.stringify(owner.spec.template).replaceAll("{{ .env }}", name);
     const { metadata, spec } = JSON.parse(text) as KubeObject;
     const { uid } = owner.metadata;
-    const reference = { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: "guestbook", uid: uid!, controller: true };
+    const reference = {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "ApplicationSet",
+      name: "guestbook",
+      uid: uid!,
+      controller: true,
+    };
     const { source, destination } = spec;
     const row = {
       group: "apps",
@@ -169,7 +188,8 @@ test("the link is installed beside Argo CD and touches no definition", async () 
   };
   agent = program(["agent"], link);
   const connected = async () =>
-    (JSON.parse(await outpost("agent", "get", "argo", "-o", "json")) as { status: { connected: boolean } }).status.connected;
+    (JSON.parse(await outpost("agent", "get", "argo", "-o", "json")) as { status: { connected: boolean } }).status
+      .connected;
   await until("the agent to connect", connected, 60_000).catch((error) => {
     throw new Error(`${error.message}; it said:\n${agent!.said()}`);
   });
@@ -197,14 +217,17 @@ test("everything of Argo CD is seen, and a sync goes to Argo CD", async () => {
   expect(await outpost("appset", "list")).toContain("discovered");
   expect(await outpost("app", "tree", "guestbook-dev")).toContain("guestbook-ui");
   expect(await outpost("app", "history", "guestbook-dev")).toContain("53e28ff");
-  expect(JSON.parse(await outpost("app", "diff", "guestbook-dev", "-o", "json").catch(({ stdout }) => stdout)).items).toMatchObject([
-    { kind: "Deployment", name: "guestbook-ui", change: "create" },
-  ]);
+  expect(
+    JSON.parse(await outpost("app", "diff", "guestbook-dev", "-o", "json").catch(({ stdout }) => stdout)).items,
+  ).toMatchObject([{ kind: "Deployment", name: "guestbook-ui", change: "create" }]);
   await expect(outpost("app", "manifests", "guestbook-dev")).rejects.toMatchObject({
     stderr: expect.stringContaining("argocd app manifests"),
   });
   const before = await live("guestbook-dev");
-  const { response } = await service.api.POST("/v1/applications/{id}/sync", { params: { path: { id: "guestbook-dev" } }, body: {} });
+  const { response } = await service.api.POST("/v1/applications/{id}/sync", {
+    params: { path: { id: "guestbook-dev" } },
+    body: {},
+  });
   expect(response.status).toBe(202);
   const after = await live("guestbook-dev");
   expect(after.operation).toMatchObject({ sync: { syncOptions: ["CreateNamespace=true"] } });
@@ -213,7 +236,8 @@ test("everything of Argo CD is seen, and a sync goes to Argo CD", async () => {
 
 test("one application set moves over and back; its applications stay as they are", async () => {
   const before = await set();
-  const apps = async () => must(await kube.list(RESOURCES.application, { namespace: NAMESPACE })).items.map(({ metadata }) => metadata.uid);
+  const apps = async () =>
+    must(await kube.list(RESOURCES.application, { namespace: NAMESPACE })).items.map(({ metadata }) => metadata.uid);
   const children = await apps();
   await outpost("appset", "adopt", "guestbook");
   const taken = await until(
@@ -232,14 +256,23 @@ test("one application set moves over and back; its applications stay as they are
   await agent!.stop();
   agent = program(["agent"], link);
   const origin = async () => (await outpost("appset", "get", "guestbook", "-o", "json").catch(() => "{}")) as string;
-  await until("the set to be shown as discovered", async () => JSON.parse(await origin()).origin === "discovered", 90_000);
+  await until(
+    "the set to be shown as discovered",
+    async () => JSON.parse(await origin()).origin === "discovered",
+    90_000,
+  );
 }, 240_000);
 
 test("one upgrade gives the work to Outpost's engine and one gives it back; nothing of Argo CD's changes", async () => {
   const before = await definitions();
   await terraform("apply", "-auto-approve", "-input=false", "-var", "engine=outpost");
   await install("--without-token");
-  expect(await deployments()).toEqual(["outpost-agent", "outpost-agent-controller", "outpost-agent-redis", "outpost-agent-repo-server"]);
+  expect(await deployments()).toEqual([
+    "outpost-agent",
+    "outpost-agent-controller",
+    "outpost-agent-redis",
+    "outpost-agent-repo-server",
+  ]);
   await terraform("apply", "-auto-approve", "-input=false");
   await install("--without-token");
   expect(await deployments()).toEqual(["outpost-agent", "outpost-agent-reader"]);

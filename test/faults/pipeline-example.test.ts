@@ -36,7 +36,8 @@ afterAll(async () => {
   await w?.stop();
 }, 30_000);
 
-const terraform = (...args: string[]) => run("terraform", [...args, "-no-color"], { cwd: folder, env, timeout: 120_000 });
+const terraform = (...args: string[]) =>
+  run("terraform", [...args, "-no-color"], { cwd: folder, env, timeout: 120_000 });
 const outpost = (...args: string[]) =>
   run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { cwd: folder, env, timeout: 120_000 });
 
@@ -56,7 +57,11 @@ test("terraform apply declares the pipeline, a run of it asks and publishes what
 
   const followed = outpost("pipeline", "run", "release", "--input", "version=1.2.0", "--wait");
   const runs = () => w.service.api.GET("/v1/runs", { params: { query: { pipeline: "release" } } });
-  const waiting = await until("the run to ask", async () => ok(await runs()).items.find((one) => one.state === "Waiting"), 60_000);
+  const waiting = await until(
+    "the run to ask",
+    async () => ok(await runs()).items.find((one) => one.state === "Waiting"),
+    60_000,
+  );
   expect(waiting.steps.find((step) => step.id === "approve")?.message).toMatch(/^Publish 1\.2\.0 \([0-9]+ bytes\)\?$/);
   await outpost("run", "approve", waiting.id, "approve", "--comment", "go");
   expect((await followed).stderr).toContain(`run ${waiting.id} succeeded`);

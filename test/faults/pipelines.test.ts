@@ -20,7 +20,12 @@ afterAll(() => w?.stop(), 30_000);
 
 /** What a person types; what comes back. */
 function types(...argv: string[]): Promise<{ exit: number; out: string; err: string }> {
-  const env = { PATH: process.env.PATH, OUTPOST_ENDPOINT: w.service.url, OUTPOST_API_KEY: key, OUTPOST_CONFIG: "/nonexistent/config.json" };
+  const env = {
+    PATH: process.env.PATH,
+    OUTPOST_ENDPOINT: w.service.url,
+    OUTPOST_API_KEY: key,
+    OUTPOST_CONFIG: "/nonexistent/config.json",
+  };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [outpost, ...argv], { env, timeout: 240_000 }, (error, out, err) =>
       resolve({ exit: error ? Number(error.code ?? 99) : 0, out, err }),
@@ -60,11 +65,20 @@ test("steps in sequence and side by side pass values on, wait for an approval fr
     "release",
     [
       shell("build", 'echo "built $TAG"; echo "image=app:$TAG" >> "$OUTPOST_OUTPUT"', {}, { TAG: "${inputs.tag}" }),
-      shell("unit", `until [ -e ${ledger.path}.lint ]; do sleep 0.05; done; touch ${ledger.path}.unit`, { needs: ["build"] }),
-      shell("lint", `touch ${ledger.path}.lint; until [ -e ${ledger.path}.unit ]; do sleep 0.05; done`, { needs: ["build"] }),
+      shell("unit", `until [ -e ${ledger.path}.lint ]; do sleep 0.05; done; touch ${ledger.path}.unit`, {
+        needs: ["build"],
+      }),
+      shell("lint", `touch ${ledger.path}.lint; until [ -e ${ledger.path}.unit ]; do sleep 0.05; done`, {
+        needs: ["build"],
+      }),
       shell("notes", "exit 1", { needs: ["build"], condition: "${inputs.tag} == 'v0'" }),
       { id: "ok", needs: ["unit", "lint", "notes"], approval: { message: "Ship ${steps.build.outputs.image}?" } },
-      shell("ship", `echo "$IMAGE from $RUN" >> ${ledger.path}`, {}, { IMAGE: "${steps.build.outputs.image}", RUN: "${run.id}" }),
+      shell(
+        "ship",
+        `echo "$IMAGE from $RUN" >> ${ledger.path}`,
+        {},
+        { IMAGE: "${steps.build.outputs.image}", RUN: "${run.id}" },
+      ),
     ],
     { inputs: { tag: { pattern: "v[0-9]+" } } },
   );
@@ -91,7 +105,12 @@ test("a failure leaves out what follows and runs what tidies up; the command lin
   await define("broken", [
     shell("a", "exit 3"),
     shell("b", `echo b >> ${ledger.path}`),
-    shell("tidy", `echo "tidy after $A" >> ${ledger.path}`, { needs: ["b"], when: "failure" }, { A: "${steps.a.state}" }),
+    shell(
+      "tidy",
+      `echo "tidy after $A" >> ${ledger.path}`,
+      { needs: ["b"], when: "failure" },
+      { A: "${steps.a.state}" },
+    ),
   ]);
   const { exit, err } = await types("pipeline", "run", "broken", "--wait");
   expect(exit).toBe(1);
@@ -138,6 +157,8 @@ test("a service that is killed in the middle goes on with its runs: each step ru
   const ended = await reached(run.id, "Succeeded", 90_000);
   expect(ledger.lines()).toEqual(ids);
   expect(ended.steps.map((step) => step.outputs?.last)).toEqual(ids);
-  const tasks = ok(await w.service.api.GET("/v1/tasks", { params: { query: { limit: 500 } } })).items.filter((task) => task.run === run.id);
+  const tasks = ok(await w.service.api.GET("/v1/tasks", { params: { query: { limit: 500 } } })).items.filter(
+    (task) => task.run === run.id,
+  );
   expect(tasks.map((task) => task.step).sort()).toEqual(ids);
 }, 240_000);

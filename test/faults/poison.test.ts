@@ -9,7 +9,10 @@ import { configMap, synced, value, type World, world } from "../journeys/engine-
 import { until } from "../servers/run.ts";
 
 // Guarantee 19 for what else the engine reads: sets and projects of any shape that the API server takes, in their specification and in their status.
-const log = { warn: () => {}, error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields) };
+const log = {
+  warn: () => {},
+  error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields),
+};
 // More than a stack holds of nested calls.
 const DEEP = 6_000;
 const long = "x".repeat(200_000);
@@ -33,7 +36,14 @@ async function startSets(): Promise<void> {
   const { repo, repositories } = w.controller.deps;
   const { controller } = w;
   const access = (url: string) => repositories.find(url);
-  sets = new SetController({ home, namespace: w.namespace, repo, access, applications: (on) => controller.follow(on), log });
+  sets = new SetController({
+    home,
+    namespace: w.namespace,
+    repo,
+    access,
+    applications: (on) => controller.follow(on),
+    log,
+  });
   await sets.start();
 }
 async function restart(): Promise<void> {
@@ -77,7 +87,9 @@ const SETS: (() => { spec?: object; status?: object })[] = [
   () => ({ spec: { generators: [{ list: { elements: "none" } }] } }),
   () => ({ spec: { generators: [{ list: { elements: [null, 3, []], elementsYaml: 9 } }] } }),
   () => ({ spec: { generators: [{ git: { repoURL: 5, files: "x" } }] } }),
-  () => ({ spec: { generators: [{ clusters: { selector: { matchExpressions: [{ key: 3, operator: {}, values: "x" }] } } }] } }),
+  () => ({
+    spec: { generators: [{ clusters: { selector: { matchExpressions: [{ key: 3, operator: {}, values: "x" }] } } }] },
+  }),
   () => ({ spec: { generators: [{ clusters: 7 }] } }),
   () => ({ spec: { generators: [{ matrix: { generators: "x" } }] } }),
   () => ({ spec: { generators: [{ merge: { generators: [null], mergeKeys: 3 } }] } }),
@@ -88,7 +100,12 @@ const SETS: (() => { spec?: object; status?: object })[] = [
   () => ({ spec: { template: { metadata: 3, spec: "x" } } }),
   () => ({ spec: { template: { metadata: { name: "{{" }, spec: null } } }),
   () => ({
-    spec: { template: { metadata: { name: [], labels: "x", annotations: [7], finalizers: {} }, spec: { source: 3, destination: null } } },
+    spec: {
+      template: {
+        metadata: { name: [], labels: "x", annotations: [7], finalizers: {} },
+        spec: { source: 3, destination: null },
+      },
+    },
   }),
   () => ({ spec: { templatePatch: { a: 1 } } }),
   () => ({ spec: { templatePatch: "{{ range" } }),
@@ -97,7 +114,11 @@ const SETS: (() => { spec?: object; status?: object })[] = [
   () => ({ spec: { syncPolicy: "sync" } }),
   () => ({ spec: { syncPolicy: { applicationsSync: {} } } }),
   () => ({ spec: { strategy: { type: "RollingSync", rollingSync: { steps: "x" } } } }),
-  () => ({ spec: { strategy: { type: "RollingSync", rollingSync: { steps: [null, { matchExpressions: [null], maxUpdate: {} }] } } } }),
+  () => ({
+    spec: {
+      strategy: { type: "RollingSync", rollingSync: { steps: [null, { matchExpressions: [null], maxUpdate: {} }] } },
+    },
+  }),
   () => ({ spec: { ignoreApplicationDifferences: [{ jqPathExpressions: [".["], jsonPointers: 3 }] } }),
   () => ({ spec: { ignoreApplicationDifferences: "all", preservedFields: { labels: 3 } } }),
   () => ({ spec: { generators: elements(long), template: template(long) } }),
@@ -118,9 +139,17 @@ test("a set of any shape stops no other set, also at a restart with all of them 
   await goodSet("first");
   await live("first");
   for (const name of taken)
-    await until(`a word on ${name}`, async () => conditionsOf(await w.client.get(APPLICATION_SET, w.namespace, name)), 10_000);
+    await until(
+      `a word on ${name}`,
+      async () => conditionsOf(await w.client.get(APPLICATION_SET, w.namespace, name)),
+      10_000,
+    );
   // An application of the same depth, which sets look at too.
-  const spec = { project: "default", source: { ...template("x").spec.source, helm: { valuesObject: "DEEP" } }, destination: {} };
+  const spec = {
+    project: "default",
+    source: { ...template("x").spec.source, helm: { valuesObject: "DEEP" } },
+    destination: {},
+  };
   expect(await create(RESOURCES.application, "Application", "deep", spec)).toBe(true);
   await restart();
   await goodSet("second");
@@ -135,10 +164,18 @@ test("a set of any shape stops no other set, also at a restart with all of them 
 }, 90_000);
 
 const goodSet = (name: string) =>
-  create(APPLICATION_SET, "ApplicationSet", name, { goTemplate: true, generators: elements(name), template: template() });
+  create(APPLICATION_SET, "ApplicationSet", name, {
+    goTemplate: true,
+    generators: elements(name),
+    template: template(),
+  });
 /** Made by its set, and live. */
 async function live(name: string): Promise<void> {
-  await until(`application ${name}`, async () => (await w.client.get(RESOURCES.application, w.namespace, name)).kind === "done", 10_000);
+  await until(
+    `application ${name}`,
+    async () => (await w.client.get(RESOURCES.application, w.namespace, name)).kind === "done",
+    10_000,
+  );
   await w.until(name, synced);
 }
 const conditionsOf = (read: { kind: string; value?: KubeObject }) => {
@@ -158,7 +195,10 @@ const PROJECTS: object[] = [
   { ...anywhere, syncWindows: "never" },
   { ...anywhere, syncWindows: [{ kind: "deny", schedule: "* * *", duration: "soon", applications: ["*"] }] },
   { ...anywhere, syncWindows: [{ kind: "never", schedule: "", duration: "", timeZone: "Nowhere/At" }] },
-  { ...anywhere, syncWindows: [{ kind: "allow", schedule: "0 0 31 2 *", duration: "1h", applications: ["["], namespaces: ["["] }] },
+  {
+    ...anywhere,
+    syncWindows: [{ kind: "allow", schedule: "0 0 31 2 *", duration: "1h", applications: ["["], namespaces: ["["] }],
+  },
   { ...anywhere, destinationServiceAccounts: [{ server: "[", namespace: "[", defaultServiceAccount: "x y" }] },
   { ...anywhere, destinationServiceAccounts: {} },
   { ...anywhere, orphanedResources: "warn" },
@@ -174,14 +214,22 @@ const PROJECTS: object[] = [
 
 test("a project of any shape stops no other project's applications, and its own say why they wait", async () => {
   const taken: number[] = [];
-  for (const [i, spec] of PROJECTS.entries()) if (await create(RESOURCES.appProject, "AppProject", `bad-${i}`, spec)) taken.push(i);
+  for (const [i, spec] of PROJECTS.entries())
+    if (await create(RESOURCES.appProject, "AppProject", `bad-${i}`, spec)) taken.push(i);
   expect(taken.length).toBeGreaterThan(18);
   for (const i of taken) await w.app(`of-project-${i}`, { repo: "good", project: `bad-${i}` });
-  await create(RESOURCES.appProject, "AppProject", "fine", { ...anywhere, clusterResourceWhitelist: [{ group: "*", kind: "*" }] });
+  await create(RESOURCES.appProject, "AppProject", "fine", {
+    ...anywhere,
+    clusterResourceWhitelist: [{ group: "*", kind: "*" }],
+  });
   await w.app("fine-one", { repo: "good", project: "fine" });
   await w.until("fine-one", synced);
   for (const i of taken)
-    await w.until(`of-project-${i}`, ({ status }) => Boolean(status?.conditions?.length || status?.sync?.status), "looked at");
+    await w.until(
+      `of-project-${i}`,
+      ({ status }) => Boolean(status?.conditions?.length || status?.sync?.status),
+      "looked at",
+    );
   await restart();
   await w.app("fine-two", { repo: "good", project: "fine" });
   await w.until("fine-two", synced);

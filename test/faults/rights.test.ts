@@ -74,7 +74,11 @@ const IDENTITIES: Wish[] = [
   { verb: "create", resource: "serviceaccounts", subresource: "token", name: "outpost-agent-controller" },
   ...["users", "groups", "serviceaccounts"].map((resource) => ({ verb: "impersonate", resource })),
   ...["roles", "clusterroles"].flatMap((resource) =>
-    ["escalate", "bind", "create", "update", "patch"].map((verb) => ({ verb, group: "rbac.authorization.k8s.io", resource })),
+    ["escalate", "bind", "create", "update", "patch"].map((verb) => ({
+      verb,
+      group: "rbac.authorization.k8s.io",
+      resource,
+    })),
   ),
   { verb: "create", group: "rbac.authorization.k8s.io", resource: "rolebindings" },
   { verb: "create", group: "authentication.k8s.io", resource: "tokenreviews" },
@@ -97,7 +101,8 @@ test("the link can neither connect to a Pod, a node or a Service, nor become ano
   // A wish without a name is one for any.
   for (const wish of [...CONNECT, ...IDENTITIES, ...OBJECTS])
     for (const namespace of [undefined, NAMESPACE, "kube-system", "shop"])
-      if (await may(LINK, { ...wish, ...(namespace ? { namespace } : {}) })) allowed.push(JSON.stringify({ ...wish, namespace }));
+      if (await may(LINK, { ...wish, ...(namespace ? { namespace } : {}) }))
+        allowed.push(JSON.stringify({ ...wish, namespace }));
   expect(allowed).toEqual([]);
 }, 120_000);
 
@@ -105,12 +110,12 @@ test("the link reads Secrets and ConfigMaps of its own namespace alone", async (
   for (const resource of ["secrets", "configmaps"])
     for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]) {
       for (const namespace of [undefined, "kube-system", "shop"])
-        expect([resource, verb, namespace, await may(LINK, { verb, resource, ...(namespace ? { namespace } : {}) })]).toEqual([
+        expect([
           resource,
           verb,
           namespace,
-          false,
-        ]);
+          await may(LINK, { verb, resource, ...(namespace ? { namespace } : {}) }),
+        ]).toEqual([resource, verb, namespace, false]);
     }
   expect(await may(LINK, { verb: "list", resource: "secrets", namespace: NAMESPACE })).toBe(true);
   expect(await may(LINK, { verb: "patch", resource: "secrets", namespace: NAMESPACE })).toBe(false);
@@ -120,16 +125,24 @@ test.each(["outpost-agent-repo-server", "outpost-agent-redis"])("%s may do nothi
   for (const namespace of [undefined, NAMESPACE])
     for (const verb of ["get", "list", "create"])
       for (const resource of ["pods", "secrets", "configmaps"])
-        expect(await may(`system:serviceaccount:${NAMESPACE}:${account}`, { verb, resource, ...(namespace ? { namespace } : {}) })).toBe(
-          false,
-        );
+        expect(
+          await may(`system:serviceaccount:${NAMESPACE}:${account}`, {
+            verb,
+            resource,
+            ...(namespace ? { namespace } : {}),
+          }),
+        ).toBe(false);
 });
 
 /** The nouns differ in their specs alone, which the contract checks. */
 type Answer = { data?: { status: Record<string, never> }; error?: unknown; response: Response };
 const api = () =>
-  w.service.api as unknown as Record<"GET" | "PUT" | "POST" | "DELETE", (path: string, options?: object) => Promise<Answer>>;
-const path = (noun: string, id: string, rest = "") => [`/v1/${noun}/{id}${rest}`, { params: { path: { id } } }] as const;
+  w.service.api as unknown as Record<
+    "GET" | "PUT" | "POST" | "DELETE",
+    (path: string, options?: object) => Promise<Answer>
+  >;
+const path = (noun: string, id: string, rest = "") =>
+  [`/v1/${noun}/{id}${rest}`, { params: { path: { id } } }] as const;
 const ask = async (noun: string, id: string, rest: string) => ok(await api().GET(...path(noun, id, rest)));
 const remove = async (noun: string, id: string) => ok(await api().DELETE(...path(noun, id)));
 const status = async (noun: string, id: string) =>
@@ -138,17 +151,25 @@ async function put(noun: string, id: string, spec: object): Promise<void> {
   const [at, params] = path(noun, id);
   ok(await api().PUT(at, { ...params, body: { spec: { agent: "one", ...spec } } }));
   const refused = async () => JSON.stringify([await status(noun, id), w.agent.said().slice(-1_000)]);
-  await until(`${noun}/${id} to be delivered`, async () => (await status(noun, id))?.delivery?.state === "Delivered", 60_000).catch(
-    async (error) => {
-      throw new Error(`${error.message}; it is ${await refused()}`);
-    },
-  );
+  await until(
+    `${noun}/${id} to be delivered`,
+    async () => (await status(noun, id))?.delivery?.state === "Delivered",
+    60_000,
+  ).catch(async (error) => {
+    throw new Error(`${error.message}; it is ${await refused()}`);
+  });
 }
 const gone = (noun: string, id: string) =>
-  until(`${noun}/${id} to go`, async () => (await api().GET(...path(noun, id))).response.status === 404, 60_000).catch(async (error) => {
-    const said = [JSON.stringify(await status(noun, id)), w.agent.said().slice(-1_500), controller.said().slice(-1_500)];
-    throw new Error(`${error.message}; ${said.join("\n")}`);
-  });
+  until(`${noun}/${id} to go`, async () => (await api().GET(...path(noun, id))).response.status === 404, 60_000).catch(
+    async (error) => {
+      const said = [
+        JSON.stringify(await status(noun, id)),
+        w.agent.said().slice(-1_500),
+        controller.said().slice(-1_500),
+      ];
+      throw new Error(`${error.message}; ${said.join("\n")}`);
+    },
+  );
 
 /** What the link is asked to do: objects of each kind come, change and go, and questions are asked. */
 async function journey(): Promise<void> {
@@ -163,7 +184,13 @@ async function journey(): Promise<void> {
   const set = (name: string) => ({ goTemplate: true, generators: [{ list: { elements: [{ name }] } }], template });
   for (const round of ["one", "two"]) {
     await put("appprojects", "shop", { description: round, sourceNamespaces: ["elsewhere"] });
-    await put("applications", "shop", { argoProject: "default", revisionHistoryLimit: 10, source, destination, labels: { round } });
+    await put("applications", "shop", {
+      argoProject: "default",
+      revisionHistoryLimit: 10,
+      source,
+      destination,
+      labels: { round },
+    });
     await put("applicationsets", "sets", set(round));
     await put("repositories", "shop", { type: "git", url: source.repoUrl, enableLfs: round === "two" });
     await put("repositorycertificates", round, { host: `${round}.example.com`, type: "ssh", data: SSH_KEY });
@@ -171,7 +198,8 @@ async function journey(): Promise<void> {
   await until("a comparison", async () => (await status("applications", "shop"))?.sync?.status === "OutOfSync", 60_000);
   ok(await api().POST(path("applications", "shop", "/sync")[0], { ...path("applications", "shop")[1], body: {} }));
   await until("a sync", async () => (await status("applications", "shop"))?.sync?.status === "Synced", 60_000);
-  for (const question of ["/diff", "/tree", "/manifests", "/revision", "/events"]) await ask("applications", "shop", question);
+  for (const question of ["/diff", "/tree", "/manifests", "/revision", "/events"])
+    await ask("applications", "shop", question);
   await ask("applicationsets", "sets", "/generate");
   const [actions, params] = path("applications", "shop", "/actions");
   const resource = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
@@ -193,7 +221,12 @@ async function moveAway(spec: Record<string, any>): Promise<void> {
   const template = { ...spec.template, metadata: { name: "kept" } };
   await put("applicationsets", "kept", { ...spec, template });
   const [at, { params }] = path("applicationsets", "kept");
-  ok(await api().PUT(at, { params: { ...params, query: { move: true } }, body: { spec: { ...spec, template, agent: "two" } } }));
+  ok(
+    await api().PUT(at, {
+      params: { ...params, query: { move: true } },
+      body: { spec: { ...spec, template, agent: "two" } },
+    }),
+  );
   const removed = ({ verb, objectRef }: AuditEvent) =>
     verb === "delete" && objectRef?.resource === "applicationsets" && objectRef.name === "kept";
   await until("the set to be removed", async () => w.cluster.audit().some(removed), 60_000);
@@ -215,10 +248,15 @@ test("each verb that the link is granted is one that it uses, and it asks for no
   const uses = (rule: Rule, resource: string, verb: string) =>
     asked.some(
       ({ verb: did, objectRef }) =>
-        did === verb && objectRef?.resource === resource && !objectRef.subresource && rule.apiGroups.includes(objectRef.apiGroup ?? ""),
+        did === verb &&
+        objectRef?.resource === resource &&
+        !objectRef.subresource &&
+        rule.apiGroups.includes(objectRef.apiGroup ?? ""),
     );
   const unused = [...RBAC.link.own, ...RBAC.link.managed].flatMap((rule) =>
-    rule.resources.flatMap((resource) => rule.verbs.filter((verb) => !uses(rule, resource, verb)).map((verb) => `${resource} ${verb}`)),
+    rule.resources.flatMap((resource) =>
+      rule.verbs.filter((verb) => !uses(rule, resource, verb)).map((verb) => `${resource} ${verb}`),
+    ),
   );
   expect(unused).toEqual(ELSEWHERE);
   const outside = asked.filter(({ objectRef }) => objectRef && objectRef.namespace !== NAMESPACE);

@@ -96,7 +96,11 @@ const post = async (path: string, body?: unknown) => {
 
 /** Enrols as a new replica, through the front. */
 async function tryEnrol(token: string): Promise<string> {
-  const transport = new Transport({ endpoint: front.url, env: { OUTPOST_CA_FILE: join(dir, "ca.crt") }, userAgent: "test" });
+  const transport = new Transport({
+    endpoint: front.url,
+    env: { OUTPOST_CA_FILE: join(dir, "ca.crt") },
+    userAgent: "test",
+  });
   try {
     const more = { kind: "delegate", instance: "replica", version: "0.1.0" } as const;
     const answer = await enrol({ transport, store: new MemoryIdentity(), token: () => token, ...more });
@@ -156,5 +160,7 @@ test(`${ROUNDS} rotations of signing key, token, authority and certificate: a de
   const most = Object.values(took).map((times) => Math.max(...times));
   for (const time of most) expect(time).toBeLessThan(within(RECOVERY_MS));
   if (process.env.PROVE)
-    console.log(`${ROUNDS} rotations of each, ${ids.length} tasks, none lost; longest recovery: key ${most[0]} ms, TLS ${most[1]} ms`);
+    console.log(
+      `${ROUNDS} rotations of each, ${ids.length} tasks, none lost; longest recovery: key ${most[0]} ms, TLS ${most[1]} ms`,
+    );
 });

@@ -46,9 +46,12 @@ asked("on a real node", () => {
         deadlineMs: 5 * MINUTE,
       })
     ).stdout;
-  const tokens = async (id: string) => ok(await w.service.api.GET("/v1/delegates/{id}/tokens", { params: { path: { id } } })).items;
+  const tokens = async (id: string) =>
+    ok(await w.service.api.GET("/v1/delegates/{id}/tokens", { params: { path: { id } } })).items;
   const instances = async (id: string) =>
-    (ok(await w.service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.instances ?? []).filter((i) => i.connected);
+    (ok(await w.service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.instances ?? []).filter(
+      (i) => i.connected,
+    );
   /** Everything that a release may leave in its namespace; the namespace's own objects are not its. */
   const left = async (namespace: string) =>
     (
@@ -69,9 +72,15 @@ asked("on a real node", () => {
           kind: "Namespace",
           metadata: { name: "chart", labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
         },
-        { apiVersion: "v1", kind: "Secret", metadata: { name: "db", namespace: "chart" }, stringData: { password: "correct horse" } },
+        {
+          apiVersion: "v1",
+          kind: "Secret",
+          metadata: { name: "db", namespace: "chart" },
+          stringData: { password: "correct horse" },
+        },
       );
-      const initScript = 'mkdir -p "$TOOLS/bin"; printf "#!/bin/sh\\necho a tool\\n" > "$TOOLS/bin/greet"; chmod +x "$TOOLS/bin/greet"';
+      const initScript =
+        'mkdir -p "$TOOLS/bin"; printf "#!/bin/sh\\necho a tool\\n" > "$TOOLS/bin/greet"; chmod +x "$TOOLS/bin/greet"';
       const file = await w.installer("charted", "helm-values", { ...asPods(), namespace: "chart", initScript });
       const values = parse(readFileSync(file, "utf8")) as { token: string };
       const options = {
@@ -104,14 +113,21 @@ asked("on a real node", () => {
 
       // A new token: the old one is revoked at once, and the replica that takes its place enrols with the new.
       const [old] = await tokens("charted");
-      const made = ok(await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "charted" } }, body: {} }));
+      const made = ok(
+        await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "charted" } }, body: {} }),
+      );
       const tokenFile = join(w.dir, "new-token");
       writeFileSync(tokenFile, `${made.token}\n`, { mode: 0o600 });
       const before = await node.kubectl("-n", "chart", "get", "pods", "-o", "name");
       await upgrade("--values", file, "--set-file", `token=${tokenFile}`);
-      await w.service.api.DELETE("/v1/delegates/{id}/tokens/{token}", { params: { path: { id: "charted", token: old!.id } } });
+      await w.service.api.DELETE("/v1/delegates/{id}/tokens/{token}", {
+        params: { path: { id: "charted", token: old!.id } },
+      });
       expect(await node.kubectl("-n", "chart", "get", "pods", "-o", "name")).not.toBe(before);
-      await until("the new token is used", async () => (await tokens("charted")).find((t) => t.id === made.id)!.uses > 0);
+      await until(
+        "the new token is used",
+        async () => (await tokens("charted")).find((t) => t.id === made.id)!.uses > 0,
+      );
       expect(await w.shell("charted", "echo again")).toBe("again\n");
 
       // Two replicas, with the token that the cluster keeps: this upgrade has none.
@@ -138,10 +154,21 @@ asked("on a real node", () => {
       expect(await w.shell("applied", "echo applied")).toBe("applied\n");
       const may = (verb: string, what: string, namespace: string) =>
         node
-          .kubectl("auth", "can-i", verb, what, "-n", namespace, "--as=system:serviceaccount:plain:outpost-delegate-applied")
+          .kubectl(
+            "auth",
+            "can-i",
+            verb,
+            what,
+            "-n",
+            namespace,
+            "--as=system:serviceaccount:plain:outpost-delegate-applied",
+          )
           .then((answer) => answer.trim())
           .catch(() => "no");
-      expect([await may("create", "deployments", "plain"), await may("create", "deployments", "default")]).toEqual(["yes", "no"]);
+      expect([await may("create", "deployments", "plain"), await may("create", "deployments", "default")]).toEqual([
+        "yes",
+        "no",
+      ]);
       await node.kubectl("delete", "-f", file, "--timeout=240s");
       expect(await node.kubectl("get", "namespaces", "-o", "name")).not.toContain("plain");
     },
@@ -155,8 +182,15 @@ asked("on a real node", () => {
       const file = await w.installer("own", "kubernetes", body);
       expect(readFileSync(file, "utf8")).not.toContain("ot1_");
       await node.kubectl("apply", "-f", file);
-      const { token } = ok(await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "own" } }, body: {} }));
-      await node.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "mine", namespace: "own" }, stringData: { token } });
+      const { token } = ok(
+        await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "own" } }, body: {} }),
+      );
+      await node.apply({
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "mine", namespace: "own" },
+        stringData: { token },
+      });
       await node.kubectl("-n", "own", "rollout", "restart", "deployment/outpost-delegate-own");
       await node.kubectl("-n", "own", "rollout", "status", "deployment/outpost-delegate-own", "--timeout=240s");
       expect(await w.connected("own")).toBe(true);

@@ -37,11 +37,14 @@ afterAll(async () => {
 const CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
 
 test("the script's container connects and runs a task with its tools, and the token is in no argument", async () => {
-  const initScript = 'mkdir -p "$TOOLS/bin"; printf "#!/bin/sh\\necho a tool\\n" > "$TOOLS/bin/greet"; chmod +x "$TOOLS/bin/greet"';
+  const initScript =
+    'mkdir -p "$TOOLS/bin"; printf "#!/bin/sh\\necho a tool\\n" > "$TOOLS/bin/greet"; chmod +x "$TOOLS/bin/greet"';
   const script = await w.installer("dock", "docker", { initScript });
   const [, token] = /token='(ot1_[^']+)'/.exec(readFileSync(script, "utf8"))!;
   await run("sh", [script], { env });
-  expect(await w.shell("dock", "greet; id -u; grep NoNewPrivs /proc/self/status")).toBe("a tool\n1000\nNoNewPrivs:\t1\n");
+  expect(await w.shell("dock", "greet; id -u; grep NoNewPrivs /proc/self/status")).toBe(
+    "a tool\n1000\nNoNewPrivs:\t1\n",
+  );
   expect(JSON.stringify(calls())).not.toContain(token);
   expect(statSync(join(w.dir, ".config/outpost-delegate-dock/delegate.env")).mode & 0o777).toBe(0o600);
   // Again is an upgrade: the old one is stopped first, and its volume keeps who it is.
@@ -67,16 +70,30 @@ test("every line is least-privileged, and docker's own command line takes it", a
   await run("sh", [script], { env: { ...env, DELEGATE_TOKEN: "ot1_x_y_z" } });
   const lines = calls().slice(from);
   const detached = lines.filter((line) => line.includes("--detach"));
-  expect(detached.map((line) => line[line.indexOf("--name") + 1])).toEqual(["outpost-delegate-many-1", "outpost-delegate-many-2"]);
+  expect(detached.map((line) => line[line.indexOf("--name") + 1])).toEqual([
+    "outpost-delegate-many-1",
+    "outpost-delegate-many-2",
+  ]);
   for (const line of detached) {
     expect(line).toEqual(
-      expect.arrayContaining(["--init", "--read-only", "unless-stopped", "no-new-privileges", "1000:1000", "r.example:5000/o:9"]),
+      expect.arrayContaining([
+        "--init",
+        "--read-only",
+        "unless-stopped",
+        "no-new-privileges",
+        "1000:1000",
+        "r.example:5000/o:9",
+      ]),
     );
-    expect(line.join(" ")).toMatch(/--cap-drop ALL .*source=.*ca\.crt,target=\/etc\/outpost\/ca\.crt,readonly.* delegate$/);
+    expect(line.join(" ")).toMatch(
+      /--cap-drop ALL .*source=.*ca\.crt,target=\/etc\/outpost\/ca\.crt,readonly.* delegate$/,
+    );
     expect(line.join(" ")).not.toMatch(/--publish|--privileged|--network host/);
   }
   const variables = readFileSync(join(w.dir, ".config/outpost-delegate-many/delegate.env"), "utf8");
-  expect(variables).toMatch(/^HTTPS_PROXY=http:\/\/p:1$[\s\S]*^OUTPOST_CA_FILE=\/etc\/outpost\/ca\.crt$[\s\S]*^DELEGATE_TOKEN=ot1_x_y_z$/m);
+  expect(variables).toMatch(
+    /^HTTPS_PROXY=http:\/\/p:1$[\s\S]*^OUTPOST_CA_FILE=\/etc\/outpost\/ca\.crt$[\s\S]*^DELEGATE_TOKEN=ot1_x_y_z$/m,
+  );
   if (existsSync("/usr/local/bin/docker") || existsSync("/usr/bin/docker"))
     for (const line of lines)
       await expect(run("docker", line, { env: { ...env, DOCKER_HOST: `unix://${w.dir}/none.sock` } })).rejects.toThrow(

@@ -13,9 +13,17 @@ const draw = async (body: object) =>
   JSON.parse(readFileSync(await w.installer("cloud", "ecs", body), "utf8")) as RegisterTaskDefinitionCommandInput;
 
 test("the task definition is what AWS's own client sends and ECS registers, field for field", async () => {
-  const definition = await draw({ caCertificate: "-----BEGIN CERTIFICATE-----\nAAAA", initScript: "echo 1", imagePullSecret: "registry" });
+  const definition = await draw({
+    caCertificate: "-----BEGIN CERTIFICATE-----\nAAAA",
+    initScript: "echo 1",
+    imagePullSecret: "registry",
+  });
   const aws = await startAws({ users: { AKIATEST: { secretAccessKey: "s" } } });
-  const client = new ECSClient({ endpoint: aws.url, region: aws.region, credentials: { accessKeyId: "AKIATEST", secretAccessKey: "s" } });
+  const client = new ECSClient({
+    endpoint: aws.url,
+    region: aws.region,
+    credentials: { accessKeyId: "AKIATEST", secretAccessKey: "s" },
+  });
   try {
     const { taskDefinition } = await client.send(new RegisterTaskDefinitionCommand(definition));
     expect(taskDefinition).toMatchObject({ family: "outpost-delegate-cloud", revision: 1 });
@@ -40,7 +48,11 @@ test("the delegate is not root, cannot write but to its volumes, and starts afte
     ["delegate", "1000:1000", true, "init-script"],
   ]);
   for (const { readonlyRootFilesystem, linuxParameters, portMappings } of containerDefinitions)
-    expect([readonlyRootFilesystem, linuxParameters?.capabilities?.drop, portMappings]).toEqual([true, ["ALL"], undefined]);
+    expect([readonlyRootFilesystem, linuxParameters?.capabilities?.drop, portMappings]).toEqual([
+      true,
+      ["ALL"],
+      undefined,
+    ]);
   const { secrets, environment, linuxParameters } = containerDefinitions.at(-1)!;
   expect(secrets).toEqual([{ name: "DELEGATE_TOKEN", valueFrom: expect.stringContaining("secretsmanager") }]);
   expect([environment!.map((e) => e.name), linuxParameters!.initProcessEnabled]).toEqual([
@@ -51,6 +63,9 @@ test("the delegate is not root, cannot write but to its volumes, and starts afte
 
 test("a token of the service or a parameter of yours stands where the task reads it", async () => {
   const delegate = async (body: object) => (await draw(body)).containerDefinitions!.at(-1)!;
-  expect((await delegate({})).environment).toContainEqual({ name: "DELEGATE_TOKEN", value: expect.stringMatching(/^ot1_/) });
+  expect((await delegate({})).environment).toContainEqual({
+    name: "DELEGATE_TOKEN",
+    value: expect.stringMatching(/^ot1_/),
+  });
   expect((await delegate({ existingSecret: "mine" })).secrets).toEqual([{ name: "DELEGATE_TOKEN", valueFrom: "mine" }]);
 });

@@ -2,7 +2,17 @@
 // A container engine for tests where none runs: parses `run` as docker does, and runs what the image's entrypoint would as a process.
 // OUTPOST_ENGINE is its folder: volumes/, pids/, calls (one line of JSON each), and `program`, the path of outpost.mjs.
 import { spawn, spawnSync } from "node:child_process";
-import { appendFileSync, chownSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 const home = process.env.OUTPOST_ENGINE;
@@ -33,8 +43,12 @@ function run(args) {
     return [target, here];
   });
   const here = (text) => places.reduce((all, [target, place]) => all.replaceAll(target, place), text);
-  const lines = (flags.get("--env-file") ?? []).flatMap((file) => readFileSync(file, "utf8").split("\n").filter(Boolean));
-  const env = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), here(line.slice(line.indexOf("=") + 1))]));
+  const lines = (flags.get("--env-file") ?? []).flatMap((file) =>
+    readFileSync(file, "utf8").split("\n").filter(Boolean),
+  );
+  const env = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf("=")), here(line.slice(line.indexOf("=") + 1))]),
+  );
   const entrypoint = flags.get("--entrypoint")?.[0];
   if (entrypoint === "chown") {
     const [owner, ...targets] = command;
@@ -44,9 +58,20 @@ function run(args) {
   }
   // As the line says: this user, no capabilities, no way to get any.
   const [uid, gid] = flags.get("--user")[0].split(":");
-  const as = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"];
+  const as = [
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    "--clear-groups",
+    "--no-new-privs",
+    "--bounding-set=-all",
+    "--inh-caps=-all",
+    "--",
+  ];
   if (entrypoint) {
-    const { status } = spawnSync("/usr/bin/setpriv", [...as, entrypoint, ...command.map(here)], { env, stdio: "inherit" });
+    const { status } = spawnSync("/usr/bin/setpriv", [...as, entrypoint, ...command.map(here)], {
+      env,
+      stdio: "inherit",
+    });
     process.exit(status ?? 1);
   }
   const name = flags.get("--name")[0];

@@ -44,10 +44,14 @@ asRoot("the shell installer", () => {
     (await run("nsenter", ["--mount", `--target=${holder.child.pid}`, "--", ...args], { deadlineMs: 240_000 })).stdout;
   const nobody = (home: string, ...args: string[]) => {
     const env = { PATH: process.env.PATH, HOME: home };
-    return run("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--", ...args], { env, deadlineMs: 240_000 });
+    return run("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--", ...args], {
+      env,
+      deadlineMs: 240_000,
+    });
   };
   const remember = (prefix: string) => supervisors.add(Number(readFileSync(join(prefix, "run/pid"), "utf8")));
-  const accounts = () => ["passwd", "group", "shadow", "gshadow"].map((file) => readFileSync(join(w.dir, "etc", file), "utf8"));
+  const accounts = () =>
+    ["passwd", "group", "shadow", "gshadow"].map((file) => readFileSync(join(w.dir, "etc", file), "utf8"));
   const opt = () => join(w.dir, "empty-opt");
 
   test("as root: installs with a user of its own, connects, runs a task, upgrades, and leaves nothing", async () => {
@@ -62,9 +66,9 @@ asRoot("the shell installer", () => {
     // Only its user reads the settings; the program is root's.
     const { mode, uid } = statSync(join(prefix, "etc/delegate.env"));
     expect([mode & 0o777, uid > 0, statSync(join(prefix, "app/outpost.mjs")).uid]).toEqual([0o600, true, 0]);
-    expect(await w.shell("metal", 'id -u; greet; echo "${DELEGATE_TOKEN-none}"; grep NoNewPrivs /proc/self/status')).toBe(
-      `${uid}\na tool\nnone\nNoNewPrivs:\t1\n`,
-    );
+    expect(
+      await w.shell("metal", 'id -u; greet; echo "${DELEGATE_TOKEN-none}"; grep NoNewPrivs /proc/self/status'),
+    ).toBe(`${uid}\na tool\nnone\nNoNewPrivs:\t1\n`);
 
     // An upgrade: the same folder, another program and other settings, the token of before; its identity stays.
     const identity = readFileSync(join(prefix, "work/identity.json"), "utf8");
@@ -103,7 +107,8 @@ asRoot("the shell installer", () => {
     // No systemd runs here: what the installer asks of it is written down.
     writeFileSync(join(w.dir, "bin/systemctl"), `#!/bin/sh\necho "$@" >> ${calls}\n`, { mode: 0o755 });
     mkdirSync(join(w.dir, "empty-run/systemd/system"), { recursive: true });
-    const installer = (...args: string[]) => inside("env", `PATH=${w.dir}/bin:${process.env.PATH}`, "sh", script, ...args);
+    const installer = (...args: string[]) =>
+      inside("env", `PATH=${w.dir}/bin:${process.env.PATH}`, "sh", script, ...args);
     await installer("--from", w.archive, "--no-start");
     const unit = "/etc/systemd/system/outpost-delegate-unit.service";
     expect(readFileSync(calls, "utf8")).toBe("daemon-reload\nenable outpost-delegate-unit.service\n");
@@ -128,7 +133,10 @@ asRoot("the shell installer", () => {
     await run("chown", ["65534:65534", home]);
     const prefix = join(home, ".local/share/outpost-delegate-plain");
     const script = await w.installer("plain", "shell", { withToken: false });
-    const { data } = await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "plain" } }, body: {} });
+    const { data } = await w.service.api.POST("/v1/delegates/{id}/tokens", {
+      params: { path: { id: "plain" } },
+      body: {},
+    });
     const token = join(w.dir, "token");
     writeFileSync(token, `${data!.token}\n`, { mode: 0o644 });
     const listen = `127.0.0.1:${await freePort()}`;

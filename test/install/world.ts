@@ -48,9 +48,15 @@ export async function installWorld(): Promise<InstallWorld> {
       writeFileSync(file, asked.data as string, { mode: 0o644 });
       return file;
     },
-    connected: async (id) => ok(await service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.connected === true,
+    connected: async (id) =>
+      ok(await service.api.GET("/v1/delegates/{id}", { params: { path: { id } } })).status.connected === true,
     shell: async (id, script, env) => {
-      const body = { kind: "shell.run" as const, selectors: [id], timeoutSeconds: 60, params: { script, ...(env ? { env } : {}) } };
+      const body = {
+        kind: "shell.run" as const,
+        selectors: [id],
+        timeoutSeconds: 60,
+        params: { script, ...(env ? { env } : {}) },
+      };
       const { id: task } = ok(await service.api.POST("/v1/tasks", { params: {}, body }));
       const path = { task };
       const ended = await until(

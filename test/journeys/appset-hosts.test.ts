@@ -45,7 +45,9 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
     const sha = shas["Feature/One_x"]!;
     const all = await ask({ pullRequest: own() }, PULL, world);
     expect(all).toHaveLength(3);
-    expect(all[0]).toBe(`1 First Feature/One_x feature-one-x main ${sha.slice(0, 8)} ${sha.slice(0, 7)} preview+web octo ${sha}`);
+    expect(all[0]).toBe(
+      `1 First Feature/One_x feature-one-x main ${sha.slice(0, 8)} ${sha.slice(0, 7)} preview+web octo ${sha}`,
+    );
   });
 
   test.each<[object, object[] | undefined, string[]]>([
@@ -58,7 +60,8 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
   });
 
   test("repositories and their branches give their parameters", async () => {
-    const at = (branch: string) => `team/release ${branch} ${shas[branch]!.slice(0, 7)} gitops,web ${forge.git.cloneUrl("team/release")}`;
+    const at = (branch: string) =>
+      `team/release ${branch} ${shas[branch]!.slice(0, 7)} gitops,web ${forge.git.cloneUrl("team/release")}`;
     expect(await ask({ scmProvider: provider() }, REPOSITORY, world)).toEqual([at("main")]);
     const all = await ask({ scmProvider: provider({ allBranches: true }) }, REPOSITORY, world);
     expect(all).toEqual(["Feature/One_x", "fix", "main", "other"].map(at).sort());
@@ -79,9 +82,13 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
   test("a wrong token, a repository that is not there and an address that may not be asked are refused by name", async () => {
     expect(await ask({ pullRequest: own() }, "x", worldWith("wrong"))).toMatch(/answered 401/);
     const gone = kind === "github" ? { repo: "gone" } : { project: "team/gone" };
-    expect(await ask({ pullRequest: own(gone) }, "x", world)).toMatch(/answered 404: it does not exist, or the token may not see it/);
+    expect(await ask({ pullRequest: own(gone) }, "x", world)).toMatch(
+      /answered 404: it does not exist, or the token may not see it/,
+    );
     expect(await ask({ pullRequest: { ...own(gone), continueOnRepoNotFoundError: true } }, "x", world)).toEqual([]);
-    expect(await ask({ pullRequest: own() }, "x", worldWith(forge.token, ["https://git.example.com"]))).toMatch(/scm provider not allowed/);
+    expect(await ask({ pullRequest: own() }, "x", worldWith(forge.token, ["https://git.example.com"]))).toMatch(
+      /scm provider not allowed/,
+    );
   });
 });
 
@@ -106,7 +113,11 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
 
   test("its pull requests, with labels", async () => {
     expect(
-      await ask(pulls(), '{{.number}} {{.title}} {{.branch_slug}} {{.target_branch}} {{.labels | join "+"}} {{.author}}', world),
+      await ask(
+        pulls(),
+        '{{.number}} {{.title}} {{.branch_slug}} {{.target_branch}} {{.labels | join "+"}} {{.author}}',
+        world,
+      ),
     ).toEqual(["1 Add b feature-b main preview robot"]);
     expect(await ask(pulls({ labels: ["preview"] }), "{{.head_sha | len}}", world)).toEqual(["40"]);
     expect(await ask(pulls({ labels: ["none"] }), "x", world)).toEqual([]);
@@ -127,9 +138,15 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
       "lib@main",
     ]);
     expect(
-      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "^preview$" }]), "{{.branch}}", world),
+      await ask(
+        provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "^preview$" }]),
+        "{{.branch}}",
+        world,
+      ),
     ).toEqual(["feature/b"]);
-    expect(await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "nothing" }]), "x", world)).toEqual([]);
+    expect(
+      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "nothing" }]), "x", world),
+    ).toEqual([]);
     expect(await ask(provider({}, [{ pathsDoNotExist: ["deploy"] }]), "{{.repository}}", world)).toEqual(["lib"]);
   });
 });

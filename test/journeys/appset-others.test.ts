@@ -38,9 +38,16 @@ const CASES: Case[] = [
   },
   {
     kind: "bitbucketServer",
-    pulls: (api, repo = "release") => ({ bitbucketServer: { project: "team", repo, api, bearerToken: { tokenRef: ref } } }),
+    pulls: (api, repo = "release") => ({
+      bitbucketServer: { project: "team", repo, api, bearerToken: { tokenRef: ref } },
+    }),
     provider: (api, more) => ({
-      bitbucketServer: { project: "team", api: `${api}/rest/`, basicAuth: { username: FORGE_USER, passwordRef: ref }, ...more },
+      bitbucketServer: {
+        project: "team",
+        api: `${api}/rest/`,
+        basicAuth: { username: FORGE_USER, passwordRef: ref },
+        ...more,
+      },
     }),
     ways: [{ bearerToken: undefined, basicAuth: { username: FORGE_USER, passwordRef: ref } }],
     organization: "team",
@@ -53,7 +60,13 @@ const CASES: Case[] = [
   {
     kind: "azureDevOps",
     pulls: (api, repo = "release", project = "team") => ({
-      azuredevops: { organization: AZURE_ORGANIZATION, project: repo === "gone" ? "gone" : project, repo, api, tokenRef: ref },
+      azuredevops: {
+        organization: AZURE_ORGANIZATION,
+        project: repo === "gone" ? "gone" : project,
+        repo,
+        api,
+        tokenRef: ref,
+      },
     }),
     provider: (api, more) => ({
       azureDevOps: { organization: AZURE_ORGANIZATION, teamProject: "team", api, accessTokenRef: ref, ...more },
@@ -87,9 +100,16 @@ describe.each(CASES)("$kind, by its documented protocol", ({ kind, ...host }) =>
   afterAll(() => forge?.stop(), 30_000);
 
   const own = (more = {}, repository?: string) =>
-    Object.fromEntries(Object.entries(host.pulls(forge.apiUrl, repository)).map(([name, settings]) => [name, { ...settings, ...more }]));
+    Object.fromEntries(
+      Object.entries(host.pulls(forge.apiUrl, repository)).map(([name, settings]) => [name, { ...settings, ...more }]),
+    );
   const provider = (more = {}, rest = {}) => ({
-    scmProvider: { ...host.provider(forge.apiUrl, more), cloneProtocol: "https", values: { at: "{{.branch}}!" }, ...rest },
+    scmProvider: {
+      ...host.provider(forge.apiUrl, more),
+      cloneProtocol: "https",
+      values: { at: "{{.branch}}!" },
+      ...rest,
+    },
   });
 
   test("open pull requests give their parameters, over pages", async () => {
@@ -97,7 +117,9 @@ describe.each(CASES)("$kind, by its documented protocol", ({ kind, ...host }) =>
     const all = await ask({ pullRequest: { ...own(), values: { at: "v{{.number}}" } } }, PULL, world);
     expect(all).toHaveLength(3);
     const labels = host.labels ? "preview+web" : "";
-    expect(all[0]).toBe(`1 First Feature/One_x feature-one-x main main ${sha.slice(0, 8)} ${sha.slice(0, 7)} ${labels} octo ${sha} v1`);
+    expect(all[0]).toBe(
+      `1 First Feature/One_x feature-one-x main main ${sha.slice(0, 8)} ${sha.slice(0, 7)} ${labels} octo ${sha} v1`,
+    );
     expect(all[2]).toMatch(/^3 Third other other release\/Next release-next /);
   });
 
@@ -122,7 +144,9 @@ describe.each(CASES)("$kind, by its documented protocol", ({ kind, ...host }) =>
     const all = await ask(provider({ allBranches: true }), REPOSITORY, world);
     expect(all).toEqual(["Feature/One_x", "fix", "main", "other"].map((branch) => at(branch)).sort());
     expect(await ask(provider({}, { cloneProtocol: undefined }), REPOSITORY, world)).toEqual([at("main", host.ssh)]);
-    expect(await ask(provider({}, { cloneProtocol: "carrier-pigeon" }), "x", world)).toMatch(/unknown clone protocol for .*carrier-pigeon/);
+    expect(await ask(provider({}, { cloneProtocol: "carrier-pigeon" }), "x", world)).toMatch(
+      /unknown clone protocol for .*carrier-pigeon/,
+    );
   });
 
   test.each<[object[], string[]]>([
@@ -157,16 +181,21 @@ describe.each(CASES)("$kind, by its documented protocol", ({ kind, ...host }) =>
     expect(await ask({ pullRequest: own({}, "gone") }, "x", world)).toMatch(
       /answered 404.*: it does not exist, or the token may not see it/,
     );
-    expect(await ask({ pullRequest: { ...own({}, "gone"), continueOnRepoNotFoundError: true } }, "x", world)).toEqual([]);
+    expect(await ask({ pullRequest: { ...own({}, "gone"), continueOnRepoNotFoundError: true } }, "x", world)).toEqual(
+      [],
+    );
     for (const generator of [{ pullRequest: own() }, provider()])
-      expect(await ask(generator, "x", worldWith(forge.token, ["https://git.example.com"]))).toMatch(/scm provider not allowed/);
+      expect(await ask(generator, "x", worldWith(forge.token, ["https://git.example.com"]))).toMatch(
+        /scm provider not allowed/,
+      );
   });
 
   if (host.labels)
     test("pull requests are those with all labels, over more pages than one, of this repository alone", async () => {
       expect(await ask({ pullRequest: own({ labels: ["preview"] }) }, "{{.number}}", world)).toEqual(["1", "3"]);
       expect(await ask({ pullRequest: own({ labels: ["preview", "web"] }) }, "{{.number}}", world)).toEqual(["1"]);
-      for (let number = 100; number < 330; number++) forge.pulls.push({ number, title: "x", branch: "fix", base: "main", state: "open" });
+      for (let number = 100; number < 330; number++)
+        forge.pulls.push({ number, title: "x", branch: "fix", base: "main", state: "open" });
       expect(await ask({ pullRequest: own() }, "{{.number}}", world)).toHaveLength(233);
     });
 });

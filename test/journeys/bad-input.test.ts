@@ -26,7 +26,8 @@ afterAll(async () => {
   await w.waitApplication("guestbook", "guestbook settled", settled);
 });
 
-const source = (path: string, more = "") => `source = { repository = "code", path = "${path}", target_revision = "bad"${more} }`;
+const source = (path: string, more = "") =>
+  `source = { repository = "code", path = "${path}", target_revision = "bad"${more} }`;
 const application = (more: string, id = "bad", name = "bad") => `resource "outpost_application" "${name}" {
   id          = "${id}"
   agent       = "AGENT"
@@ -37,7 +38,8 @@ const application = (more: string, id = "bad", name = "bad") => `resource "outpo
 }`;
 
 /** What is only known once the world is up. */
-const filled = (hcl: string) => hcl.replaceAll("AGENT", agent).replaceAll("REPO", w.repositoryUrl.replace(/\/guestbook\.git$/, ""));
+const filled = (hcl: string) =>
+  hcl.replaceAll("AGENT", agent).replaceAll("REPO", w.repositoryUrl.replace(/\/guestbook\.git$/, ""));
 
 /** Terraform's error without its frame and line breaks. */
 const flat = (output: string) => output.replace(/[│╷╵]/g, " ").replace(/\s+/g, " ");
@@ -113,13 +115,17 @@ const conditions: [string, string, string][] = [
   ["two applications that claim one object", source("bad/claimed"), "SharedResource"],
 ];
 describe("told by name in Terraform, the API and the command line:", () => {
-  const live = () => w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}");
+  const live = () =>
+    w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}");
   let before: string;
   let dir: string;
   let errors: string[];
   beforeAll(async () => {
     before = await live();
-    dir = await w.configuration("condition", filled(conditions.map(([, more], i) => application(more, `bad-${i}`, `bad_${i}`)).join("\n")));
+    dir = await w.configuration(
+      "condition",
+      filled(conditions.map(([, more], i) => application(more, `bad-${i}`, `bad_${i}`)).join("\n")),
+    );
     const ran = await w.terraform(dir, "apply", "-auto-approve");
     expect(ran.code).toBe(1);
     errors = ran.output.split("Error: ");
@@ -127,7 +133,8 @@ describe("told by name in Terraform, the API and the command line:", () => {
   afterAll(async () => {
     const destroyed = await w.terraform(dir, "destroy", "-auto-approve");
     if (destroyed.code === 0) removeFolder(dir);
-    for (const i of conditions.keys()) await w.cli("app", "delete", `bad-${i}`, "--cascade", "orphan", "--timeout", "30s");
+    for (const i of conditions.keys())
+      await w.cli("app", "delete", `bad-${i}`, "--cascade", "orphan", "--timeout", "30s");
     expect(await live()).toBe(before);
   });
 
@@ -148,15 +155,24 @@ test("a wrong If-Match, an oversized body and a used token have their own codes 
     headers: { authorization: `Bearer ${w.apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ spec: { agent, destination: {}, source: { helm: { values: "x".repeat(8 << 20) } } } }),
   });
-  expect([large.status, (await large.json()) as object]).toEqual([413, expect.objectContaining({ code: "body_too_large" })]);
+  expect([large.status, (await large.json()) as object]).toEqual([
+    413,
+    expect.objectContaining({ code: "body_too_large" }),
+  ]);
   const text = await fetch(`http://127.0.0.1:${new URL(w.address).port}/v1/applications/large`, {
     method: "PUT",
     headers: { authorization: `Bearer ${w.apiKey}`, "content-type": "application/json" },
     body: "{",
   });
-  expect([text.status, (await text.json()) as object]).toEqual([400, expect.objectContaining({ code: "invalid_json" })]);
+  expect([text.status, (await text.json()) as object]).toEqual([
+    400,
+    expect.objectContaining({ code: "invalid_json" }),
+  ]);
   const nobody = await fetch(`http://127.0.0.1:${new URL(w.address).port}/v1/applications`, {
     headers: { authorization: "Bearer opk_default_wrong" },
   });
-  expect([nobody.status, (await nobody.json()) as object]).toEqual([401, expect.objectContaining({ code: "unauthenticated" })]);
+  expect([nobody.status, (await nobody.json()) as object]).toEqual([
+    401,
+    expect.objectContaining({ code: "unauthenticated" }),
+  ]);
 });

@@ -17,9 +17,16 @@ beforeAll(async () => {
   w = await world();
   const out = join(dirname(w.stack), "cdktf.out");
   const main = join(w.root, "examples/02-cdktf/main.ts");
-  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: w.root, env: { ...process.env, CDKTF_OUTDIR: out }, timeout: 240_000 });
+  execFileSync(process.execPath, ["--import", "tsx", main], {
+    cwd: w.root,
+    env: { ...process.env, CDKTF_OUTDIR: out },
+    timeout: 240_000,
+  });
   stack = join(out, "stacks/quickstart");
-  const variables = JSON.parse(readFileSync(join(dirname(w.stack), "variables.json"), "utf8")) as Record<string, string>;
+  const variables = JSON.parse(readFileSync(join(dirname(w.stack), "variables.json"), "utf8")) as Record<
+    string,
+    string
+  >;
   const named = Object.entries(variables).map(([name, value]) => [name.replace("TF_VAR_", ""), value]);
   writeFileSync(join(stack, "terraform.tfvars.json"), JSON.stringify(Object.fromEntries(named)), { mode: 0o600 });
   await terraform(w.stack, "destroy", "-auto-approve");
@@ -39,6 +46,11 @@ test("the CDKTF program makes the same stack: Synced, Healthy, a second plan emp
     expect(text).not.toContain("ot1_");
   }
   expect(await terraform(stack, "destroy", "-auto-approve")).toContain("9 destroyed");
-  const wide = await w.cluster.kubectl("get", "namespaces,clusterroles,clusterrolebindings,customresourcedefinitions", "-o", "name");
+  const wide = await w.cluster.kubectl(
+    "get",
+    "namespaces,clusterroles,clusterrolebindings,customresourcedefinitions",
+    "-o",
+    "name",
+  );
   expect(wide.split("\n").filter((name) => /outpost|argoproj|guestbook/.test(name))).toEqual([]);
 });

@@ -11,7 +11,11 @@ beforeEach(() => w.waitApplication("guestbook", "guestbook settled", settled));
 afterEach(async () => {
   await w.repository.git("update-ref", "refs/heads/main", home);
   await w.cli("app", "refresh", "guestbook");
-  await w.waitApplication("guestbook", "guestbook back at its first commit", (a) => settled(a) && a.status.sync?.revision === home);
+  await w.waitApplication(
+    "guestbook",
+    "guestbook back at its first commit",
+    (a) => settled(a) && a.status.sync?.revision === home,
+  );
 });
 
 const commit = async (files: Record<string, string | null>, message: string) => {
@@ -25,7 +29,8 @@ const there = (name: string) =>
     () => true,
     () => false,
   );
-const objects = async () => (await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "name")).trim();
+const objects = async () =>
+  (await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "name")).trim();
 const condition = (reason: string) =>
   w.waitApplication("guestbook", reason, (a) => (a.status.conditions ?? []).some((c) => c.reason === reason));
 

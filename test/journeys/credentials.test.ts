@@ -22,7 +22,9 @@ afterAll(async () => {
 });
 
 test("a wrong password is told by name everywhere, deletes nothing, and the right one heals it", async () => {
-  expect((await w.cli("repo", "patch", repository, "--password-file", wrong, "--credentials-version", "wrong")).exit).toBe(0);
+  expect(
+    (await w.cli("repo", "patch", repository, "--password-file", wrong, "--credentials-version", "wrong")).exit,
+  ).toBe(0);
   const test = await w.cli("repo", "test", repository);
   expect([test.exit, test.err]).toEqual([1, expect.stringContaining("AuthenticationFailed")]);
   await w.cli("app", "refresh", "guestbook", "--hard");
@@ -33,7 +35,9 @@ test("a wrong password is told by name everywhere, deletes nothing, and the righ
   expect((await w.cluster.kubectl("-n", "guestbook", "get", "deployment", "guestbook", "-o", "name")).trim()).toBe(
     "deployment.apps/guestbook",
   );
-  expect((await w.cli("repo", "patch", repository, "--password-file", right, "--credentials-version", "right")).exit).toBe(0);
+  expect(
+    (await w.cli("repo", "patch", repository, "--password-file", right, "--credentials-version", "right")).exit,
+  ).toBe(0);
   const healed = await w.cli("repo", "test", repository);
   expect([healed.exit, healed.err]).toEqual([0, ""]);
   await w.cli("app", "refresh", "guestbook", "--hard");
@@ -42,5 +46,7 @@ test("a wrong password is told by name everywhere, deletes nothing, and the righ
 
 test("branches and tags are listed through the agent", async () => {
   const { out } = await w.cli("repo", "refs", repository, "-o", "json");
-  expect(JSON.parse(out)).toMatchObject({ branches: [{ name: "main", revision: await w.repository.tip("refs/heads/main") }] });
+  expect(JSON.parse(out)).toMatchObject({
+    branches: [{ name: "main", revision: await w.repository.tip("refs/heads/main") }],
+  });
 });

@@ -19,14 +19,27 @@ let helm: (...args: string[]) => Promise<string>;
 beforeAll(async () => {
   w = await world();
   dir = mkdtempSync(join(tmpdir(), "outpost-deploy-"));
-  const programs = await buildTools(() => {}, ["helm", "kustomize", "jsonnet", "terraform-provider-kubernetes", "terraform-provider-helm"]);
+  const programs = await buildTools(() => {}, [
+    "helm",
+    "kustomize",
+    "jsonnet",
+    "terraform-provider-kubernetes",
+    "terraform-provider-helm",
+  ]);
   const mirror = await terraformMirror(programs);
   const rc = join(dir, "terraform.rc");
-  writeFileSync(rc, 'disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror { path = "/opt/terraform/mirror" }\n}\n');
+  writeFileSync(
+    rc,
+    'disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror { path = "/opt/terraform/mirror" }\n}\n',
+  );
   const inMirror = "registry.terraform.io/hashicorp/kubernetes";
   const image = await buildOnBase(
     "outpost.local/deployer:1",
-    { app: join(w.root, "dist"), [`opt/terraform/mirror/${inMirror}`]: join(mirror, inMirror), "opt/terraform/config.rc": rc },
+    {
+      app: join(w.root, "dist"),
+      [`opt/terraform/mirror/${inMirror}`]: join(mirror, inMirror),
+      "opt/terraform/config.rc": rc,
+    },
     {
       Entrypoint: ["node", "/app/outpost.mjs"],
       Env: ["PATH=/usr/local/bin:/usr/bin:/bin", "NODE_ENV=production", "HOME=/tmp"],
@@ -39,8 +52,12 @@ beforeAll(async () => {
   await w.cluster.importImage(image);
   helm = async (...args) => {
     const env = { PATH: process.env.PATH, HOME: dir };
-    return (await run(programs.helm!, [...args, "--kubeconfig", w.cluster.kubeconfig, "-n", NAMESPACE], { env, deadlineMs: 5 * MINUTE }))
-      .stdout;
+    return (
+      await run(programs.helm!, [...args, "--kubeconfig", w.cluster.kubeconfig, "-n", NAMESPACE], {
+        env,
+        deadlineMs: 5 * MINUTE,
+      })
+    ).stdout;
   };
   const params = { path: { id: "deployer" } };
   await w.api.PUT("/v1/delegates/{id}", { params, body: { spec: { tags: ["deployer"] } } });
@@ -81,7 +98,12 @@ const log = async (task: string): Promise<string[]> => {
   const { data } = await w.api.GET("/v1/tasks/{task}/logs", { params: { path: { task } } });
   return (data?.items ?? []).map(({ text }) => text);
 };
-async function task(kind: Task["kind"], params: Record<string, unknown>, timeoutSeconds = 120, selectors = ["deployer"]): Promise<Task> {
+async function task(
+  kind: Task["kind"],
+  params: Record<string, unknown>,
+  timeoutSeconds = 120,
+  selectors = ["deployer"],
+): Promise<Task> {
   const body = { kind, params, timeoutSeconds, selectors, maxAttempts: 1, idempotent: false } as Schemas["TaskRequest"];
   const made = await w.api.POST("/v1/tasks", { params: {}, body });
   if (!made.data) throw new Error(JSON.stringify(made.error));
@@ -97,7 +119,8 @@ async function task(kind: Task["kind"], params: Record<string, unknown>, timeout
 }
 async function good(kind: Task["kind"], params: Record<string, unknown>, timeoutSeconds?: number): Promise<Task> {
   const ended = await task(kind, params, timeoutSeconds);
-  if (ended.state !== "Succeeded") throw new Error(`${kind}: ${ended.reason}: ${ended.message}\n${(await log(ended.id)).join("\n")}`);
+  if (ended.state !== "Succeeded")
+    throw new Error(`${kind}: ${ended.reason}: ${ended.message}\n${(await log(ended.id)).join("\n")}`);
   return ended;
 }
 const end = ({ state, reason, message }: Task) => [state, reason, message];
@@ -150,7 +173,12 @@ const refused: [string, Record<string, unknown>, string, RegExp][] = [
     "Forbidden",
     /cannot patch resource "configmaps".* in the namespace "default"; give the delegate's service account/,
   ],
-  ["YAML that is none, by its line", { manifests: "kind: ConfigMap\nmetadata: {\n" }, "ManifestInvalid", /manifests: line \d/],
+  [
+    "YAML that is none, by its line",
+    { manifests: "kind: ConfigMap\nmetadata: {\n" },
+    "ManifestInvalid",
+    /manifests: line \d/,
+  ],
   [
     "a kind that the cluster does not have",
     { manifests: "apiVersion: a.example/v1\nkind: Thing\nmetadata: { name: x }" },
@@ -176,7 +204,8 @@ test(
       expect.stringMatching(/pulls-\S+: container page is in (ErrImagePull|ImagePullBackOff): .*nowhere\.invalid/),
     ]);
     // Without a probe Kubernetes calls a container ready while it runs, be it for an instant.
-    const crash = ', readinessProbe: { tcpSocket: { port: 1 } }, command: ["sh", "-c", "echo the database is not there; exit 3"]';
+    const crash =
+      ', readinessProbe: { tcpSocket: { port: 1 } }, command: ["sh", "-c", "echo the database is not there; exit 3"]';
     const crashes = await task("kubernetes.apply", { manifests: deployment("crashes", undefined, crash) }, 25);
     expect(end(crashes)).toEqual([
       "Failed",
@@ -186,8 +215,14 @@ test(
     const lines = await log(crashes.id);
     expect(lines).toContain("  the database is not there");
     expect(lines).toContainEqual(expect.stringMatching(/^waiting for apps\/Deployment deploys\/crashes: /));
-    const immutable = await task("kubernetes.apply", { manifests: deployment("crashes").replaceAll("app: crashes", "app: other") });
-    expect(end(immutable)).toEqual(["Failed", "FieldImmutable", expect.stringMatching(/field is immutable; delete the object first/)]);
+    const immutable = await task("kubernetes.apply", {
+      manifests: deployment("crashes").replaceAll("app: crashes", "app: other"),
+    });
+    expect(end(immutable)).toEqual([
+      "Failed",
+      "FieldImmutable",
+      expect.stringMatching(/field is immutable; delete the object first/),
+    ]);
     await good("kubernetes.delete", { manifests: deployment("pulls") + deployment("crashes") });
   },
   4 * MINUTE,
@@ -214,7 +249,10 @@ test(
       appVersion: "2",
     });
     expect((await good("helm.upgrade", upgrade({ values: "unused: true" }))).outputs).toMatchObject({ revision: 2 });
-    const broken = await task("helm.upgrade", upgrade({}, files({ "templates/bad.yaml": "a: {{ .Values.no.such }}\n" })));
+    const broken = await task(
+      "helm.upgrade",
+      upgrade({}, files({ "templates/bad.yaml": "a: {{ .Values.no.such }}\n" })),
+    );
     expect(end(broken)).toEqual(["Failed", "ChartInvalid", expect.stringMatching(/bad\.yaml:1:/)]);
     const late = await task("helm.upgrade", upgrade({ set: { tag: "missing" }, atomic: true }), 30);
     expect(end(late)).toEqual([
@@ -266,8 +304,14 @@ output "name" { value = kubernetes_config_map_v1.page.metadata[0].name }
     const plan = { task: planned.id, name: "plan.tgz" };
     const applied = await good("terraform.apply", { plan });
     expect(applied.outputs).toEqual({ create: 1, update: 0, delete: 0, outputs: { name: "from-terraform" } });
-    expect(await w.cluster.kubectl("-n", NAMESPACE, "get", "configmap", "from-terraform", "-o", "jsonpath={.data.text}")).toBe("hello");
-    expect(end(await task("terraform.apply", { plan }))).toEqual(["Failed", "PlanStale", expect.stringMatching(/plan again/)]);
+    expect(
+      await w.cluster.kubectl("-n", NAMESPACE, "get", "configmap", "from-terraform", "-o", "jsonpath={.data.text}"),
+    ).toBe("hello");
+    expect(end(await task("terraform.apply", { plan }))).toEqual([
+      "Failed",
+      "PlanStale",
+      expect.stringMatching(/plan again/),
+    ]);
     const wrong = await task("terraform.plan", {
       ...base,
       source: { files: { "main.tf": `${main}\nresource "kubernetes_config_map_v1" "x" {\n  nothing = 1\n}\n` } },
@@ -282,7 +326,11 @@ test(
   "a delegate without rights in its cluster says so, and what to do",
   async () => {
     const ran = await task("kubernetes.apply", { manifests: configMap }, 60, ["quickstart"]);
-    expect(end(ran)).toEqual(["Failed", "NoClusterRights", expect.stringMatching(/install it with other `permissions`/)]);
+    expect(end(ran)).toEqual([
+      "Failed",
+      "NoClusterRights",
+      expect.stringMatching(/install it with other `permissions`/),
+    ]);
   },
   MINUTE,
 );

@@ -8,7 +8,14 @@ beforeAll(async () => {
 });
 
 test("a script runs on the delegate, and its output and its end come back", async () => {
-  const ran = await w.cli("task", "run", "shell.run", "--script", 'echo "from $(uname -s)"; echo "to stderr" >&2', "--follow");
+  const ran = await w.cli(
+    "task",
+    "run",
+    "shell.run",
+    "--script",
+    'echo "from $(uname -s)"; echo "to stderr" >&2',
+    "--follow",
+  );
   expect([ran.exit, ran.out, ran.err]).toEqual([0, "from Linux\n", expect.stringContaining("to stderr")]);
 });
 
@@ -49,9 +56,14 @@ test("a delegate finds the applications that a change concerns and syncs them wi
     outputs: { ids: ["guestbook"], applications: [{ sync: "Synced", health: "Healthy" }] },
   });
   const synced = await run("gitops.syncApps", { filter: { ids: ["guestbook"] } });
-  expect(synced).toMatchObject({ state: "Succeeded", outputs: { applications: [{ id: "guestbook", state: "Synced" }] } });
+  expect(synced).toMatchObject({
+    state: "Succeeded",
+    outputs: { applications: [{ id: "guestbook", state: "Synced" }] },
+  });
   const none = await run("gitops.syncApps", { filter: { ids: ["nobody"] } });
   expect(none).toMatchObject({ state: "Failed", reason: "ApplicationNotFound" });
   const { application } = w;
-  expect((await application("guestbook")).status.operation).toMatchObject({ initiatedBy: expect.stringContaining(`task:${synced.id}`) });
+  expect((await application("guestbook")).status.operation).toMatchObject({
+    initiatedBy: expect.stringContaining(`task:${synced.id}`),
+  });
 });

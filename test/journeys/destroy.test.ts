@@ -28,8 +28,15 @@ test("terraform destroy leaves no object in the cluster and no row in the servic
     );
     if (answer.ok) expect([path, ((await answer.json()) as { items: unknown[] }).items]).toEqual([path, []]);
   }
-  const namespaces = (await w.cluster.kubectl("get", "namespaces", "-o", "jsonpath={.items[*].metadata.name}")).split(" ");
+  const namespaces = (await w.cluster.kubectl("get", "namespaces", "-o", "jsonpath={.items[*].metadata.name}")).split(
+    " ",
+  );
   expect(namespaces.filter((n) => /outpost|guestbook/.test(n))).toEqual([]);
-  const wide = await w.cluster.kubectl("get", "clusterroles,clusterrolebindings,customresourcedefinitions", "-o", "name");
+  const wide = await w.cluster.kubectl(
+    "get",
+    "clusterroles,clusterrolebindings,customresourcedefinitions",
+    "-o",
+    "name",
+  );
   expect(wide.split("\n").filter((n) => /outpost|argoproj/.test(n))).toEqual([]);
 });

@@ -21,7 +21,11 @@ beforeAll(async () => {
   await w.halt();
   const texts = secret('stringData: {a: "1", b: "2"}');
   await leave(w, { name: "texts", manifests: texts, serverSide: true });
-  await leave(w, { name: "mixed", manifests: secret('data: {c: Mw==}\nstringData: {a: "1", b: "2"}'), serverSide: true });
+  await leave(w, {
+    name: "mixed",
+    manifests: secret('data: {c: Mw==}\nstringData: {a: "1", b: "2"}'),
+    serverSide: true,
+  });
   await leave(w, { name: "late-texts", manifests: texts, serverSide: true, spec: { syncPolicy: {} } });
   await leave(w, { name: "client-texts", manifests: texts });
   await w.git.commit("late-texts", { [FILE]: secret('stringData: {a: "1"}') }, "without b");
@@ -42,7 +46,11 @@ const data = async (name: string): Promise<Record<string, string>> =>
 
 test("taking over Secrets with plain texts changes none of them", async () => {
   for (const [i, name] of NAMES.entries()) {
-    await w.until(name, (app) => app.status?.sync?.status === (name === "late-texts" ? "OutOfSync" : "Synced"), "compared");
+    await w.until(
+      name,
+      (app) => app.status?.sync?.status === (name === "late-texts" ? "OutOfSync" : "Synced"),
+      "compared",
+    );
     expect((await live(name))?.data).toBeDefined();
     expect(Object.keys(await data(name))).toEqual(expect.arrayContaining(["a", "b"]));
     expect(versions[i]).toBeDefined();
@@ -52,7 +60,11 @@ test("taking over Secrets with plain texts changes none of them", async () => {
 test.each(["texts", "mixed", "client-texts"])("a plain text that leaves Git leaves the cluster: %s", async (name) => {
   const added = { data: { theirs: Buffer.from("x").toString("base64") } };
   await w.client.mergePatch(RESOURCES.secret, name, "a", added, { manager: "theirs" });
-  await w.git.commit(name, { [FILE]: secret(`${name === "mixed" ? "data: {c: Mw==}\n" : ""}stringData: {a: "1"}`) }, "without b");
+  await w.git.commit(
+    name,
+    { [FILE]: secret(`${name === "mixed" ? "data: {c: Mw==}\n" : ""}stringData: {a: "1"}`) },
+    "without b",
+  );
   await w.refresh(name);
   await w.settled(async () => !("b" in (await data(name))), `without b: ${name}`);
   expect(await data(name)).toEqual({ a: "1", theirs: "x", ...(name === "mixed" ? { c: "3" } : {}) });
@@ -92,7 +104,8 @@ test.each([true, false])(
     await w.refresh(name, "hard");
     const app = await w.until(
       name,
-      (one) => one.status?.sync?.status === "Synced" && one.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined,
+      (one) =>
+        one.status?.sync?.status === "Synced" && one.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined,
       "compared again",
     );
     expect(app.status?.operationState).toBeUndefined();

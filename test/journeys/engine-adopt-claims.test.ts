@@ -4,7 +4,13 @@ import { CONFIG_MAP, configMap, settings, synced, value, type World, world } fro
 import { leave } from "./former-engine.ts";
 
 /** Where applications are tracked by label, that label is copied to what the cluster and others make: none of it is pruned or deleted. */
-const CLAIM: Resource = { group: "", version: "v1", kind: "PersistentVolumeClaim", plural: "persistentvolumeclaims", namespaced: true };
+const CLAIM: Resource = {
+  group: "",
+  version: "v1",
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+  namespaced: true,
+};
 const INSTANCE = "app.kubernetes.io/instance";
 const claim = (name: string) => `apiVersion: v1
 kind: PersistentVolumeClaim
@@ -20,13 +26,22 @@ beforeAll(async () => {
   await w.halt();
   await settings(w, "argocd-cm", { "application.resourceTrackingMethod": "label" });
   for (const name of NAMES) {
-    await leave(w, { name, manifests: `${configMap("a", {})}---\n${claim("own")}`, metadata: name === "going" ? { finalizers } : {} });
+    await leave(w, {
+      name,
+      manifests: `${configMap("a", {})}---\n${claim("own")}`,
+      metadata: name === "going" ? { finalizers } : {},
+    });
     const labels = { [INSTANCE]: name };
     const marks = { metadata: { labels, annotations: { "argocd.argoproj.io/tracking-id": null } } };
     const a = value(await w.client.mergePatch(CONFIG_MAP, name, "a", marks, { manager: "argocd-controller" }));
     value(await w.client.mergePatch(CLAIM, name, "own", marks, { manager: "argocd-controller" }));
     const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-    const made = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "data-db-0", namespace: name, labels }, spec };
+    const made = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "data-db-0", namespace: name, labels },
+      spec,
+    };
     value(await w.client.create(CLAIM, made));
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: a.metadata.uid! }];
     const metadata = { name: "copy", namespace: name, labels, ownerReferences };
@@ -39,7 +54,10 @@ afterAll(() => w?.stop(), 30_000);
 
 test("what bears the label by copy is neither shown as to be pruned nor pruned", async () => {
   const app = await w.until("data", (one) => one.status?.sync?.status === "Synced", "Synced");
-  expect(app.status?.resources?.map(({ kind, name }) => `${kind}/${name}`)).toEqual(["ConfigMap/a", "PersistentVolumeClaim/own"]);
+  expect(app.status?.resources?.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
+    "ConfigMap/a",
+    "PersistentVolumeClaim/own",
+  ]);
   const { startedAt } = app.status!.operationState!;
   await w.git.commit("data", { "app/all.yaml": `${configMap("a", { v: "1" })}---\n${claim("own")}` }, "another");
   await w.refresh("data");
@@ -53,7 +71,10 @@ test("a deletion leaves it too", async () => {
   value(await w.client.delete(RESOURCES.application, w.namespace, "going"));
   await w.settled(async () => (await w.object(CONFIG_MAP, "going", "a")) === undefined, "without its ConfigMap");
   const gone = async () => (await w.object(CLAIM, "going", "own"))?.metadata.deletionTimestamp !== undefined;
-  await w.settled(async () => (await w.object(CLAIM, "going", "own")) === undefined || (await gone()), "without its claim");
+  await w.settled(
+    async () => (await w.object(CLAIM, "going", "own")) === undefined || (await gone()),
+    "without its claim",
+  );
   expect((await w.object(CLAIM, "going", "data-db-0"))?.metadata.deletionTimestamp).toBeUndefined();
   expect(await w.object(CLAIM, "going", "data-db-0")).toBeDefined();
 });

@@ -10,7 +10,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => w?.stop(), 30_000);
 
-const HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pre, annotations: {argocd.argoproj.io/hook: PreSync}}\ndata: {v: NUMBER}\n";
+const HOOK =
+  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pre, annotations: {argocd.argoproj.io/hook: PreSync}}\ndata: {v: NUMBER}\n";
 const hook = (n: number) => HOOK.replace("NUMBER", `"${n}"`);
 
 test.each([
@@ -22,9 +23,17 @@ test.each([
     const name = told ? "told" : "untold";
     await w.halt();
     await leave(w, { name, manifests: [configMap("a", { v: "1" }), hook(1)].join("---\n") });
-    const revision = await w.git.commit(name, { "app/all.yaml": [configMap("a", { v: "2" }), hook(2)].join("---\n") }, "change");
+    const revision = await w.git.commit(
+      name,
+      { "app/all.yaml": [configMap("a", { v: "2" }), hook(2)].join("---\n") },
+      "change",
+    );
     const { spec } = await w.get(name);
-    const operation = { sync: { revision, prune: true, source: spec.source }, initiatedBy: { automated: true }, retry: { limit: 5 } };
+    const operation = {
+      sync: { revision, prune: true, source: spec.source },
+      initiatedBy: { automated: true },
+      retry: { limit: 5 },
+    };
     const startedAt = new Date(Date.now() - 5_000).toISOString().replace(/\.\d+/, "");
     const operationState = {
       phase: "Running",
@@ -38,7 +47,8 @@ test.each([
     value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
 
     await w.restart();
-    const done = (app: Application) => app.status?.operationState?.phase === "Succeeded" && app.status.sync?.status === "Synced";
+    const done = (app: Application) =>
+      app.status?.operationState?.phase === "Succeeded" && app.status.sync?.status === "Synced";
     const app = await w.until(name, (now) => done(now) && now.operation === undefined, "synced, with no request left");
     const first = await w.object(RESOURCES.configMap, name, "pre");
     await w.refresh(name);

@@ -31,5 +31,9 @@ test("a sync that Argo CD was to try again is tried again, once, and its request
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "tried", { operation }));
   await w.restart();
   const app = await w.until("tried", synced, "synced by the next attempt");
-  expect([app.operation, app.status?.operationState?.retryCount, app.status?.history?.length]).toEqual([undefined, 2, 2]);
+  expect([app.operation, app.status?.operationState?.retryCount, app.status?.history?.length]).toEqual([
+    undefined,
+    2,
+    2,
+  ]);
 });

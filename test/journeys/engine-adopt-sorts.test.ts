@@ -87,7 +87,12 @@ const SORTS: Record<string, Sort> = {
       spec: {
         source: undefined,
         sources: [
-          { repoURL: w.git.cloneUrl("several"), path: "app", targetRevision: "main", helm: { valueFiles: ["$values/values/v.yaml"] } },
+          {
+            repoURL: w.git.cloneUrl("several"),
+            path: "app",
+            targetRevision: "main",
+            helm: { valueFiles: ["$values/values/v.yaml"] },
+          },
           { repoURL: w.git.cloneUrl(repositoryOf("several", 1)), path: "app", targetRevision: "main", ref: "values" },
         ],
       },
@@ -114,7 +119,9 @@ const SORTS: Record<string, Sort> = {
     proves: async (w, name) => {
       expect(await w.object(WIDGET, name, "a")).toMatchObject({ spec: { size: 2 } });
       await w.settled(async () => (await w.object(WIDGET, name, "b")) === undefined, "pruned");
-      expect(value(await w.client.get(CRD, undefined, "widgets.example.com")).metadata.annotations?.[TRACKING]).toBeUndefined();
+      expect(
+        value(await w.client.get(CRD, undefined, "widgets.example.com")).metadata.annotations?.[TRACKING],
+      ).toBeUndefined();
     },
   },
   labelled: {
@@ -142,7 +149,9 @@ const SORTS: Record<string, Sort> = {
     change: { "app/all.yaml": all(configMap("a", { v: "2" }), GENERATED) },
     proves: async (w, name, app) => {
       expect(await data(w, name, "a")).toEqual({ v: "2" });
-      expect(app.status!.operationState!.syncResult!.resources!.filter((row) => row.hookType === "PostSync")).toHaveLength(1);
+      expect(
+        app.status!.operationState!.syncResult!.resources!.filter((row) => row.hookType === "PostSync"),
+      ).toHaveLength(1);
     },
   },
   [NAMESPACED]: {
@@ -186,20 +195,27 @@ function substance({ metadata, ...rest }: KubeObject, left: readonly string[]): 
 
 /** All there is, but for these annotations. */
 async function snapshot(w: World, left: readonly string[] = []): Promise<Map<string, string>> {
-  const lists = await Promise.all([CONFIG_MAP, WIDGET, CRD, JOB, RESOURCES.namespace].map((kind) => w.client.list(kind)));
+  const lists = await Promise.all(
+    [CONFIG_MAP, WIDGET, CRD, JOB, RESOURCES.namespace].map((kind) => w.client.list(kind)),
+  );
   const objects = lists.flatMap((list) => (list.kind === "done" ? list.value.items : []));
   const own = objects.filter(({ kind, metadata }) =>
     NAMES.includes(metadata.namespace ?? (kind === "Namespace" ? metadata.name : NAMES[0]!)),
   );
-  return new Map(own.map((one) => [`${one.kind}/${one.metadata.namespace}/${one.metadata.name}`, substance(one, left)]));
+  return new Map(
+    own.map((one) => [`${one.kind}/${one.metadata.namespace}/${one.metadata.name}`, substance(one, left)]),
+  );
 }
 
-const label = (w: World, method: Tracking) => settings(w, "argocd-cm", { "application.resourceTrackingMethod": method });
+const label = (w: World, method: Tracking) =>
+  settings(w, "argocd-cm", { "application.resourceTrackingMethod": method });
 
 async function leaveAll(w: World, method: Tracking): Promise<void> {
   await label(w, method);
   await settings(w, "argocd-cmd-params-cm", { "application.namespaces": "teams" });
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "teams" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "teams" } }),
+  );
   const anything = { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }], sourceNamespaces: ["teams"] };
   const project = {
     apiVersion: "argoproj.io/v1alpha1",
@@ -214,12 +230,19 @@ async function leaveAll(w: World, method: Tracking): Promise<void> {
   const managed = { name: "labelled", labels: { team: "a" }, annotations: BY_SERVER };
   const query = { fieldManager: "argocd-controller", force: true };
   const body = { apiVersion: "v1", kind: "Namespace", metadata: managed };
-  value(await w.client.json("PATCH", "/api/v1/namespaces/labelled", { body, query, contentType: "application/apply-patch+yaml" }));
+  value(
+    await w.client.json("PATCH", "/api/v1/namespaces/labelled", {
+      body,
+      query,
+      contentType: "application/apply-patch+yaml",
+    }),
+  );
   const theirs = { metadata: { labels: { theirs: "kept" } } };
   value(await w.client.mergePatch(RESOURCES.namespace, undefined, "labelled", theirs, { manager: "theirs" }));
 }
 
-const isSame = async (w: World, before: Map<string, string>) => expect([...(await snapshot(w))].sort()).toEqual([...before].sort());
+const isSame = async (w: World, before: Map<string, string>) =>
+  expect([...(await snapshot(w))].sort()).toEqual([...before].sort());
 
 describe.each<Tracking>(["annotation", "label", "annotation+label"])("tracked by %s", (method) => {
   let w: World;
@@ -233,7 +256,8 @@ describe.each<Tracking>(["annotation", "label", "annotation+label"])("tracked by
     for (const name of NAMES) states.set(name, await read(name));
     // The first controller is lost in the middle: nothing that it was about to send arrives any more.
     await w.restart();
-    const labelled = async () => value(await w.client.list(CONFIG_MAP, { labelSelector: LABEL, metadataOnly: true })).items.length;
+    const labelled = async () =>
+      value(await w.client.list(CONFIG_MAP, { labelSelector: LABEL, metadataOnly: true })).items.length;
     await w.settled(async () => (await labelled()) > 0, "begun");
     await w.controller.deps.home.close();
     await w.restart();
@@ -253,7 +277,11 @@ describe.each<Tracking>(["annotation", "label", "annotation+label"])("tracked by
         "Healthy",
         [],
       ]);
-      expect([name, is.status?.operationState, is.status?.history]).toEqual([name, was.status?.operationState, was.status?.history]);
+      expect([name, is.status?.operationState, is.status?.history]).toEqual([
+        name,
+        was.status?.operationState,
+        was.status?.history,
+      ]);
     }
     expect(value(await w.client.list(JOB)).items).toEqual([]);
   });
@@ -302,6 +330,10 @@ describe.each<Tracking>(["annotation", "label", "annotation+label"])("tracked by
 
 function complete() {
   const at = new Date().toISOString().replace(/\.\d+/, "");
-  const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", lastTransitionTime: at }));
+  const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
+    type,
+    status: "True",
+    lastTransitionTime: at,
+  }));
   return { conditions, startTime: at, completionTime: at, succeeded: 1 };
 }

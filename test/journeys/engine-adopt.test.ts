@@ -12,7 +12,21 @@ const BY_HAND = { syncOptions: OPTIONS };
 const NO_HEAL = { automated: { prune: true }, syncOptions: OPTIONS };
 const AUTOMATED = { automated: { prune: true, selfHeal: true }, syncOptions: OPTIONS };
 const FILE = "app/all.yaml";
-const NAMES = ["plain", "moved", "ignore", "hooks", "manual", "noheal", "pruned", "kept", "gone", "server", "services", "forms", "owned"];
+const NAMES = [
+  "plain",
+  "moved",
+  "ignore",
+  "hooks",
+  "manual",
+  "noheal",
+  "pruned",
+  "kept",
+  "gone",
+  "server",
+  "services",
+  "forms",
+  "owned",
+];
 
 const ROLLING = "replicas: 0\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}";
 const deployment = (more = "replicas: 0", image = "x:1") => `apiVersion: apps/v1
@@ -58,7 +72,11 @@ beforeAll(async () => {
   await leave(w, { name: "manual", manifests: configMap("a", { v: "1" }), spec: { syncPolicy: BY_HAND } });
   await leave(w, { name: "noheal", manifests: configMap("a", { v: "1" }), spec: { syncPolicy: NO_HEAL } });
   await leave(w, { name: "pruned", manifests: all(configMap("a", {}), configMap("b", {})) });
-  await leave(w, { name: "kept", manifests: all(configMap("a", {}), configMap("b", {})), spec: { syncPolicy: BY_HAND } });
+  await leave(w, {
+    name: "kept",
+    manifests: all(configMap("a", {}), configMap("b", {})),
+    spec: { syncPolicy: BY_HAND },
+  });
   await leave(w, {
     name: "gone",
     manifests: all(configMap("a", {}), service("{port: 80, name: http}")),
@@ -77,7 +95,12 @@ beforeAll(async () => {
   value(await w.client.mergePatch(DEPLOYMENT, "ignore", "web", scaled, { manager: "autoscaler" }));
   value(await w.client.mergePatch(CONFIG_MAP, "ignore", "a", { data: { v: "theirs" } }, { manager: "theirs" }));
   // No controller-manager runs here.
-  const well = (replicas: number) => ({ observedGeneration: 10, replicas, updatedReplicas: replicas, availableReplicas: replicas });
+  const well = (replicas: number) => ({
+    observedGeneration: 10,
+    replicas,
+    updatedReplicas: replicas,
+    availableReplicas: replicas,
+  });
   for (const name of ["plain", "forms"]) value(await w.client.patchStatus(DEPLOYMENT, name, "web", well(0)));
   value(await w.client.patchStatus(DEPLOYMENT, "ignore", "web", { ...well(3), readyReplicas: 3 }));
   for (const name of ["moved", "hooks"]) for (const hook of ["pre", "post"]) await complete(name, hook);
@@ -91,8 +114,14 @@ afterAll(() => w?.stop(), 30_000);
 
 async function complete(namespace: string, name: string): Promise<void> {
   const at = new Date().toISOString().replace(/\.\d+/, "");
-  const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", lastTransitionTime: at }));
-  value(await w.client.patchStatus(JOB, namespace, name, { conditions, startTime: at, completionTime: at, succeeded: 1 }));
+  const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
+    type,
+    status: "True",
+    lastTransitionTime: at,
+  }));
+  value(
+    await w.client.patchStatus(JOB, namespace, name, { conditions, startTime: at, completionTime: at, succeeded: 1 }),
+  );
 }
 
 async function snapshot() {
@@ -101,7 +130,10 @@ async function snapshot() {
   const objects = lists.flatMap((list) => value(list).items).filter(({ metadata }) => metadata.annotations?.[TRACKING]);
   const entries = NAMES.map(async (name) => {
     const own = objects.filter(({ metadata }) => metadata.namespace === name);
-    return [name, { app: await w.get(name), objects: new Map(own.map((one) => [`${one.kind}/${one.metadata.name}`, one])) }] as const;
+    return [
+      name,
+      { app: await w.get(name), objects: new Map(own.map((one) => [`${one.kind}/${one.metadata.name}`, one])) },
+    ] as const;
   });
   return new Map(await Promise.all(entries));
 }
@@ -153,7 +185,10 @@ test("what autoscalers and others have set, and an application ignores, survives
 });
 
 test("hooks of the first change run anew, though those of the engine before have completed", async () => {
-  const old = { pre: (await object(JOB, "hooks", "pre"))!.metadata.uid, post: (await object(JOB, "hooks", "post"))!.metadata.uid };
+  const old = {
+    pre: (await object(JOB, "hooks", "pre"))!.metadata.uid,
+    post: (await object(JOB, "hooks", "post"))!.metadata.uid,
+  };
   await commit("hooks", HOOKS.replace('"1"', '"2"'));
   await w.refresh("hooks");
   for (const hook of ["pre", "post"] as const) {
@@ -164,9 +199,15 @@ test("hooks of the first change run anew, though those of the engine before have
     expect(await data("hooks")).toEqual({ v: hook === "pre" ? "1" : "2" });
     await complete("hooks", hook);
   }
-  const app = await w.until("hooks", (one) => synced(one) && one.status!.history!.length === 2, "synced with its hooks");
+  const app = await w.until(
+    "hooks",
+    (one) => synced(one) && one.status!.history!.length === 2,
+    "synced with its hooks",
+  );
   expect(
-    app.status?.operationState?.syncResult?.resources?.filter(({ hookPhase }) => hookPhase === "Succeeded").map(({ name }) => name),
+    app.status?.operationState?.syncResult?.resources
+      ?.filter(({ hookPhase }) => hookPhase === "Succeeded")
+      .map(({ name }) => name),
   ).toEqual(expect.arrayContaining(["pre", "post"]));
 });
 
@@ -176,24 +217,34 @@ test("an object that leaves Git is pruned, or shown as to be pruned where nothin
   await commit("kept", configMap("a", {}));
   await w.refresh("kept");
   const app = await w.until("kept", (one) => one.status?.sync?.status === "OutOfSync", "OutOfSync");
-  expect(app.status?.resources?.filter(({ requiresPruning }) => requiresPruning).map(({ name }) => name)).toEqual(["b"]);
+  expect(app.status?.resources?.filter(({ requiresPruning }) => requiresPruning).map(({ name }) => name)).toEqual([
+    "b",
+  ]);
   await after("kept", () => sync("kept"));
   expect(await object(CONFIG_MAP, "kept", "b")).toBeUndefined();
 });
 
 test("a field that leaves Git is removed: a key, an environment variable, a port, and what was applied on the server's side", async () => {
-  await after("plain", () => commit("plain", all(configMap("a", { v: "1" }), deployment().replace(', {name: B, value: "2"}', ""))));
+  await after("plain", () =>
+    commit("plain", all(configMap("a", { v: "1" }), deployment().replace(', {name: B, value: "2"}', ""))),
+  );
   expect(await data("plain")).toEqual({ v: "1" });
-  expect((await object(DEPLOYMENT, "plain", "web"))?.spec.template.spec.containers[0].env).toEqual([{ name: "A", value: "1" }]);
+  expect((await object(DEPLOYMENT, "plain", "web"))?.spec.template.spec.containers[0].env).toEqual([
+    { name: "A", value: "1" },
+  ]);
   await after("server", () => commit("server", configMap("a", { v: "1" })));
   expect(await data("server")).toEqual({ v: "1" });
   await after("services", () => commit("services", service("{port: 80, name: http}")));
-  expect((await object(SERVICE, "services", "web"))?.spec.ports.map(({ port }: { port: number }) => port)).toEqual([80]);
+  expect((await object(SERVICE, "services", "web"))?.spec.ports.map(({ port }: { port: number }) => port)).toEqual([
+    80,
+  ]);
 });
 
 test("a field takes the place of another one that may not be beside it", async () => {
   const { generation } = (await object(DEPLOYMENT, "forms", "web"))!.metadata;
-  const app = await after("forms", () => commit("forms", deployment("replicas: 0\n  strategy: {type: Recreate}", "x:2")));
+  const app = await after("forms", () =>
+    commit("forms", deployment("replicas: 0\n  strategy: {type: Recreate}", "x:2")),
+  );
   expect(app.status?.operationState?.phase).toBe("Succeeded");
   const { spec, metadata } = (await object(DEPLOYMENT, "forms", "web"))!;
   expect(spec.strategy).toEqual({ type: "Recreate" });
@@ -216,7 +267,15 @@ test("what was applied last is kept true on the objects that have it", async () 
 test("a field that somebody edited by hand goes all the same when it leaves Git", async () => {
   await w.halt();
   await leave(w, { name: "edited", manifests: configMap("a", { v: "1", w: "1" }), spec: { syncPolicy: BY_HAND } });
-  value(await w.client.mergePatch(CONFIG_MAP, "edited", "a", { data: { w: "theirs", other: "theirs" } }, { manager: "kubectl-edit" }));
+  value(
+    await w.client.mergePatch(
+      CONFIG_MAP,
+      "edited",
+      "a",
+      { data: { w: "theirs", other: "theirs" } },
+      { manager: "kubectl-edit" },
+    ),
+  );
   await w.restart();
   await commit("edited", configMap("a", { v: "1" }));
   await w.refresh("edited");

@@ -31,8 +31,16 @@ beforeAll(async () => {
   const made = await makeServerCertificate(folder);
   const pem = (path: string) => readFileSync(path, "utf8");
   ca = pem(made.ca);
-  front = await startFront({ to: Number(new URL(forge.apiUrl).port), tls: { certificate: pem(made.certificate), key: pem(made.key) } });
-  await create(RESOURCES.secret, "bitbucket", { stringData: { token: forge.token } }, { "argocd.argoproj.io/secret-type": "scm-creds" });
+  front = await startFront({
+    to: Number(new URL(forge.apiUrl).port),
+    tls: { certificate: pem(made.certificate), key: pem(made.key) },
+  });
+  await create(
+    RESOURCES.secret,
+    "bitbucket",
+    { stringData: { token: forge.token } },
+    { "argocd.argoproj.io/secret-type": "scm-creds" },
+  );
   await create(CONFIG_MAP, "authority", { data: { "ca.pem": ca } });
 }, 120_000);
 afterAll(async () => {
@@ -59,7 +67,9 @@ const names = async () =>
     .map(({ metadata }) => metadata.name)
     .sort();
 const condition = async (name: string, type: string) =>
-  (value(await w.client.get(APPLICATION_SET, w.namespace, name)) as ApplicationSet).status?.conditions?.find((one) => one.type === type);
+  (value(await w.client.get(APPLICATION_SET, w.namespace, name)) as ApplicationSet).status?.conditions?.find(
+    (one) => one.type === type,
+  );
 
 /** A set that asks once a day by itself. */
 const make = (name: string, more: object) => {
@@ -140,7 +150,11 @@ test("a plugin is asked again after a host's call, once for very many, and once 
   let asked = 0;
   let held = false;
   const answer = (response: ServerResponse, names: string[]) =>
-    response.end(JSON.stringify({ output: { parameters: names.map((number) => ({ number, branch_slug: "p", head_sha: "main" })) } }));
+    response.end(
+      JSON.stringify({
+        output: { parameters: names.map((number) => ({ number, branch_slug: "p", head_sha: "main" })) },
+      }),
+    );
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
       asked++;

@@ -30,7 +30,10 @@ const template = (repo = "sets") => ({
     project: "default",
     source: { repoURL: w.git.cloneUrl(repo), path: ".", targetRevision: "main" },
     destination: { name: "in-cluster", namespace: "{{.name}}" },
-    syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"] },
+    syncPolicy: {
+      automated: { prune: true },
+      syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],
+    },
   },
 });
 const make = async (name: string, spec: ApplicationSetSpec) =>
@@ -42,13 +45,18 @@ const make = async (name: string, spec: ApplicationSetSpec) =>
       spec: { goTemplate: true, goTemplateOptions: ["missingkey=error"], template: template(), ...spec },
     }),
   ) as ApplicationSet;
-const change = async (name: string, spec: object) => value(await w.client.mergePatch(APPLICATION_SET, w.namespace, name, { spec }));
+const change = async (name: string, spec: object) =>
+  value(await w.client.mergePatch(APPLICATION_SET, w.namespace, name, { spec }));
 const setNow = async (name: string) => value(await w.client.get(APPLICATION_SET, w.namespace, name)) as ApplicationSet;
-const said = (set: ApplicationSet, type: SetCondition["type"]) => set.status?.conditions?.find((one) => one.type === type);
-const settled = (name: string, fits: (set: ApplicationSet) => boolean, what?: string) => until(() => setNow(name), fits, what);
+const said = (set: ApplicationSet, type: SetCondition["type"]) =>
+  set.status?.conditions?.find((one) => one.type === type);
+const settled = (name: string, fits: (set: ApplicationSet) => boolean, what?: string) =>
+  until(() => setNow(name), fits, what);
 const names = async (owner: string) =>
   value(await w.client.list(RESOURCES.application, { namespace: w.namespace }))
-    .items.filter(({ metadata }) => metadata.ownerReferences?.some((one) => one.name === owner) && !metadata.deletionTimestamp)
+    .items.filter(
+      ({ metadata }) => metadata.ownerReferences?.some((one) => one.name === owner) && !metadata.deletionTimestamp,
+    )
     .map(({ metadata }) => metadata.name)
     .sort();
 const failing = (set: ApplicationSet) => said(set, "ErrorOccurred")?.status === "True";
@@ -63,7 +71,11 @@ test("a set makes applications, changes them and deletes those it does not make 
   );
   await w.until("one", synced, "Synced");
   const app = await w.until("two", synced, "Synced");
-  const set = await settled("basic", (one) => one.status?.resources?.every(({ status }) => status === "Synced") === true, "reported");
+  const set = await settled(
+    "basic",
+    (one) => one.status?.resources?.every(({ status }) => status === "Synced") === true,
+    "reported",
+  );
   expect(app.metadata.ownerReferences).toEqual([
     expect.objectContaining({ kind: "ApplicationSet", name: "basic", uid: set.metadata.uid, controller: true }),
   ]);
@@ -93,7 +105,9 @@ test("what somebody changes in an application is put back, but not what is prese
   await make("kept", {
     generators: elements("kept-a"),
     preservedFields: { annotations: ["team"], labels: ["owner"] },
-    ignoreApplicationDifferences: [{ jsonPointers: ["/spec/source/targetRevision"], jqPathExpressions: [".spec.syncPolicy"] }],
+    ignoreApplicationDifferences: [
+      { jsonPointers: ["/spec/source/targetRevision"], jqPathExpressions: [".spec.syncPolicy"] },
+    ],
   });
   await until(
     () => names("kept"),
@@ -102,7 +116,11 @@ test("what somebody changes in an application is put back, but not what is prese
   await w.until("kept-a", synced, "Synced");
   const patch = {
     metadata: { annotations: { team: "a", other: "b" }, labels: { owner: "me", env: "wrong" } },
-    spec: { source: { targetRevision: "HEAD" }, syncPolicy: { automated: null }, destination: { namespace: "elsewhere" } },
+    spec: {
+      source: { targetRevision: "HEAD" },
+      syncPolicy: { automated: null },
+      destination: { namespace: "elsewhere" },
+    },
   };
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "kept-a", patch));
   const app = await w.until("kept-a", ({ spec }) => spec.destination.namespace === "kept-a", "put back");
@@ -117,7 +135,9 @@ test("nothing is deleted when a generator fails: absence is not deletion", async
     files: { "apps/dir-a/x.yaml": configMap("x", {}), "apps/dir-b/x.yaml": configMap("x", {}) },
   });
   const url = w.git.cloneUrl("dirs");
-  const git = (repoURL: string) => [{ git: { repoURL, revision: "main", directories: [{ path: "apps/*" }], requeueAfterSeconds: 3_600 } }];
+  const git = (repoURL: string) => [
+    { git: { repoURL, revision: "main", directories: [{ path: "apps/*" }], requeueAfterSeconds: 3_600 } },
+  ];
   const dirs = { ...template("dirs"), metadata: { name: "{{.path.basename}}" } };
   dirs.spec = {
     ...dirs.spec,
@@ -147,16 +167,28 @@ test("nothing is deleted when a generator fails: absence is not deletion", async
     () => names("dirs"),
     (all) => all.join() === "dir-a,dir-c,dir-d",
   );
-  await settled("dirs", ({ metadata }) => !metadata.annotations?.["argocd.argoproj.io/application-set-refresh"], "answered");
+  await settled(
+    "dirs",
+    ({ metadata }) => !metadata.annotations?.["argocd.argoproj.io/application-set-refresh"],
+    "answered",
+  );
 });
 
 test.each<[string, ApplicationSetSpec, RegExp]>([
   ["twice", { generators: elements("same", "same") }, /duplicate name: same/],
   ["typo", { generators: [{ lists: {} } as never] }, /unrecognized generators: lists/],
-  ["keyless", { generators: elements("k"), template: { metadata: { name: "{{.nope}}" }, spec: {} } }, /map has no entry for key "nope"/],
+  [
+    "keyless",
+    { generators: elements("k"), template: { metadata: { name: "{{.nope}}" }, spec: {} } },
+    /map has no entry for key "nope"/,
+  ],
   ["named", { generators: elements("Bad_Name") }, /"Bad_Name" is not a name of an application/],
   ["stepped", { generators: elements("s"), strategy: { type: "Sometimes" } }, /neither AllAtOnce nor RollingSync/],
-  ["jq", { generators: elements("j"), ignoreApplicationDifferences: [{ jqPathExpressions: [".["] }] }, /cannot be used/],
+  [
+    "jq",
+    { generators: elements("j"), ignoreApplicationDifferences: [{ jqPathExpressions: [".["] }] },
+    /cannot be used/,
+  ],
   ["shapeless", { generators: [{ list: { elements: "x" } }] } as never, /./],
 ])("a set that is wrong says so and makes nothing: %s", async (name, spec, why) => {
   await make(name, spec);
@@ -251,7 +283,8 @@ test("a progressive sync goes step by step, as many at once as it may", async ()
   };
   await make("rolling", spec);
   const done = (set: ApplicationSet) => said(set, "RolloutProgressing")?.reason === "ApplicationSetRolloutComplete";
-  const steps = (set: ApplicationSet) => Object.fromEntries((set.status?.applicationStatus ?? []).map((one) => [one.application, one]));
+  const steps = (set: ApplicationSet) =>
+    Object.fromEntries((set.status?.applicationStatus ?? []).map((one) => [one.application, one]));
   await settled(
     "rolling",
     (set) => {
@@ -289,7 +322,11 @@ test("a progressive sync goes step by step, as many at once as it may", async ()
   // An older release, and an older Argo CD, took the automation away instead of turning it off: putting it back is no reason to sync.
   const startedAt = async () => (await w.get("roll-dev")).status?.operationState?.startedAt;
   const before = await startedAt();
-  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "roll-dev", { spec: { syncPolicy: { automated: null } } }));
+  value(
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "roll-dev", {
+      spec: { syncPolicy: { automated: null } },
+    }),
+  );
   const automated = async () => (await w.get("roll-dev")).spec.syncPolicy?.automated;
   await until(automated, (now) => now?.enabled === false, "turned off again");
   await change("rolling", { goTemplateOptions: ["missingkey=error", "missingkey=error"] });
@@ -307,7 +344,8 @@ test("a progressive sync does not repeat what failed, and goes no further; the f
   const { metadata, spec } = template("broken-roll");
   const once = { metadata, spec: { ...spec, syncPolicy: { ...spec.syncPolicy, retry: { limit: 0 } } } };
   await make("broken-roll", { generators: elements("broken-a", "broken-b"), template: once, strategy });
-  const stepOf = (set: ApplicationSet, name: string) => set.status?.applicationStatus?.find(({ application }) => application === name);
+  const stepOf = (set: ApplicationSet, name: string) =>
+    set.status?.applicationStatus?.find(({ application }) => application === name);
   await settled("broken-roll", (set) => stepOf(set, "broken-a")?.status === "Progressing", "begun");
   const failed = await w.until(
     "broken-a",
@@ -326,7 +364,11 @@ test("a progressive sync does not repeat what failed, and goes no further; the f
 
   await repository.commit({ "s.yaml": bad.replace("99999", "99") }, "The fix");
   for (const name of ["broken-a", "broken-b"]) await w.refresh(name);
-  await settled("broken-roll", (set) => said(set, "RolloutProgressing")?.reason === "ApplicationSetRolloutComplete", "rolled out");
+  await settled(
+    "broken-roll",
+    (set) => said(set, "RolloutProgressing")?.reason === "ApplicationSetRolloutComplete",
+    "rolled out",
+  );
   for (const name of ["broken-a", "broken-b"]) expect(synced(await w.get(name))).toBe(true);
 });
 
@@ -346,16 +388,25 @@ test("clusters come and go with their Secrets, and a plugin is asked with its to
     const create = async (resource: Resource, object: object) =>
       value(await w.client.create(resource, { apiVersion: "v1", kind: resource.kind, ...object } as KubeObject));
     const at = (name: string, labels = {}) => ({ metadata: { name, namespace: w.namespace, labels } });
-    await create(CONFIG_MAP, { ...at("plug"), data: { baseUrl: `http://127.0.0.1:${port}`, token: "$plug-token:key" } });
+    await create(CONFIG_MAP, {
+      ...at("plug"),
+      data: { baseUrl: `http://127.0.0.1:${port}`, token: "$plug-token:key" },
+    });
     await create(RESOURCES.secret, { ...at("plug-token"), stringData: { key: "plugin-token-value" } });
-    await make("plugged", { generators: [{ plugin: { configMapRef: { name: "plug" }, input: { parameters: { x: 1 } } } }] });
+    await make("plugged", {
+      generators: [{ plugin: { configMapRef: { name: "plug" }, input: { parameters: { x: 1 } } } }],
+    });
     await until(
       () => names("plugged"),
       (all) => all.join() === "plug-a,plug-b",
     );
     // News of the applications are no reason to ask again.
     await w.until("plug-a", synced, "Synced");
-    await settled("plugged", (set) => set.status?.resources?.every(({ status }) => status === "Synced") === true, "reported");
+    await settled(
+      "plugged",
+      (set) => set.status?.resources?.every(({ status }) => status === "Synced") === true,
+      "reported",
+    );
     expect(asked).toHaveLength(1);
     expect(asked[0]).toEqual({
       authorization: "Bearer plugin-token-value",
@@ -369,7 +420,10 @@ test("clusters come and go with their Secrets, and a plugin is asked with its to
     await settled("clustered", well, "well");
     expect(await names("clustered")).toEqual([]);
     const labels = { "argocd.argoproj.io/secret-type": "cluster", env: "prod" };
-    await create(RESOURCES.secret, { ...at("far", labels), stringData: { name: "far_away", server: "https://127.0.0.1:1", config: "{}" } });
+    await create(RESOURCES.secret, {
+      ...at("far", labels),
+      stringData: { name: "far_away", server: "https://127.0.0.1:1", config: "{}" },
+    });
     await until(
       () => names("clustered"),
       (all) => all.join() === "on-far-away",

@@ -20,7 +20,10 @@ test("while the Redis is away applications are worked on as ever, and what it lo
   await w.git.commit("away", { "a.yaml": configMap("a", { a: "2" }) }, "Go on");
   const before = Date.now();
   await w.refresh("away");
-  await w.settled(async () => (await w.object(RESOURCES.configMap, "away", "a"))?.data?.a === "2", "synced without the Redis");
+  await w.settled(
+    async () => (await w.object(RESOURCES.configMap, "away", "a"))?.data?.a === "2",
+    "synced without the Redis",
+  );
   expect(Date.now() - before).toBeLessThan(10_000);
   const text = await w.controller.metrics.registry.metrics();
   expect(text).toMatch(/^outpost_argocd_cache_up 0$/m);
@@ -54,7 +57,10 @@ test("a Redis that takes commands and does not answer holds up a refresh for a s
     await w.git.commit("away", { "a.yaml": configMap("a", { a: "3" }) }, "Go on");
     const before = Date.now();
     await w.refresh("away");
-    await w.settled(async () => (await w.object(RESOURCES.configMap, "away", "a"))?.data?.a === "3", "synced beside a silent Redis");
+    await w.settled(
+      async () => (await w.object(RESOURCES.configMap, "away", "a"))?.data?.a === "3",
+      "synced beside a silent Redis",
+    );
     expect(Date.now() - before).toBeLessThan(10_000);
   } finally {
     for (const socket of open) socket.destroy();
@@ -65,7 +71,11 @@ test("a Redis that takes commands and does not answer holds up a refresh for a s
 });
 
 test("another database without compression is written as the settings say, and nothing where none is named", async () => {
-  await settings(w, PARAMS, { "redis.server": `127.0.0.1:${c.redis.port}`, "redis.db": "3", "redis.compression": "none" });
+  await settings(w, PARAMS, {
+    "redis.server": `127.0.0.1:${c.redis.port}`,
+    "redis.db": "3",
+    "redis.compression": "none",
+  });
   const other = c.reader.duplicate({ db: 3 });
   try {
     let text: string | null = null;
@@ -76,7 +86,10 @@ test("another database without compression is written as the settings say, and n
     expect(JSON.parse(text!)[0]).toMatchObject({ kind: "ConfigMap", name: "a" });
 
     await settings(w, PARAMS, {});
-    await w.settled(async () => /^outpost_argocd_cache_up -1$/m.test(await w.controller.metrics.registry.metrics()), "turned off");
+    await w.settled(
+      async () => /^outpost_argocd_cache_up -1$/m.test(await w.controller.metrics.registry.metrics()),
+      "turned off",
+    );
     await other.flushall();
     await w.refresh("away");
     expect(await other.dbsize()).toBe(0);

@@ -4,8 +4,20 @@ import { configMap, project, synced, value, type World } from "./engine-world.ts
 
 const POD: Resource = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
 const NODE: Resource = { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
-const DEPLOYMENTS: Resource = { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true };
-const REPLICA_SET: Resource = { group: "apps", version: "v1", kind: "ReplicaSet", plural: "replicasets", namespaced: true };
+const DEPLOYMENTS: Resource = {
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments",
+  namespaced: true,
+};
+const REPLICA_SET: Resource = {
+  group: "apps",
+  version: "v1",
+  kind: "ReplicaSet",
+  plural: "replicasets",
+  namespaced: true,
+};
 
 let c: CacheWorld;
 let w: World;
@@ -48,7 +60,10 @@ test("an application's objects, what came of them and where it runs are there fo
   const owner = (apiVersion: string, kind: string, name: string, uid: string) => [
     { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true },
   ];
-  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "registry.example/web:1" }] } };
+  const template = {
+    metadata: { labels: { app: "web" } },
+    spec: { containers: [{ name: "web", image: "registry.example/web:1" }] },
+  };
   const set = value(
     await w.client.create(REPLICA_SET, {
       apiVersion: "apps/v1",
@@ -137,7 +152,9 @@ test("an application's objects, what came of them and where it runs are there fo
     namespace: "shown",
     name: "web-1-x",
     uid: pod.metadata.uid,
-    parentRefs: [{ group: "apps", version: "v1", kind: "ReplicaSet", namespace: "shown", name: "web-1", uid: set.metadata.uid }],
+    parentRefs: [
+      { group: "apps", version: "v1", kind: "ReplicaSet", namespace: "shown", name: "web-1", uid: set.metadata.uid },
+    ],
     info: [
       { name: "Status Reason", value: "Running" },
       { name: "Node", value: "worker-1" },
@@ -153,7 +170,16 @@ test("an application's objects, what came of them and where it runs are there fo
     createdAt: pod.metadata.creationTimestamp,
   });
   expect(node("web-1")).toMatchObject({
-    parentRefs: [{ group: "apps", version: "v1", kind: "Deployment", namespace: "shown", name: "web", uid: deployment.metadata.uid }],
+    parentRefs: [
+      {
+        group: "apps",
+        version: "v1",
+        kind: "Deployment",
+        namespace: "shown",
+        name: "web",
+        uid: deployment.metadata.uid,
+      },
+    ],
     info: [{ name: "Revision", value: "Rev:3" }],
   });
   expect(tree.nodes.find(({ kind }: Json) => kind === "Service")).toMatchObject({
@@ -190,9 +216,16 @@ test("an application's objects, what came of them and where it runs are there fo
     "targetState",
   ]);
   const [target, live] = [state(first.targetState), state(first.liveState)];
-  expect(target).toMatchObject({ kind: "ConfigMap", metadata: { name: "settings", namespace: "shown" }, data: { a: "1" } });
+  expect(target).toMatchObject({
+    kind: "ConfigMap",
+    metadata: { name: "settings", namespace: "shown" },
+    data: { a: "1" },
+  });
   expect(target.metadata.annotations["argocd.argoproj.io/tracking-id"]).toBe("shown:/ConfigMap:shown/settings");
-  expect(live).toMatchObject({ metadata: { uid: expect.any(String), resourceVersion: first.resourceVersion }, data: { a: "1" } });
+  expect(live).toMatchObject({
+    metadata: { uid: expect.any(String), resourceVersion: first.resourceVersion },
+    data: { a: "1" },
+  });
   expect(first.predictedLiveState).toBe(first.normalizedLiveState);
 
   const ttl = await c.reader.ttl(`app|resources-tree|shown|${VERSION}.gz`);
@@ -201,11 +234,18 @@ test("an application's objects, what came of them and where it runs are there fo
 });
 
 test("the cluster is told with its version, its kinds and its applications", async () => {
-  const info = await shown("cluster|info|https://kubernetes.default.svc", ({ applicationsCount }) => applicationsCount > 0);
+  const info = await shown(
+    "cluster|info|https://kubernetes.default.svc",
+    ({ applicationsCount }) => applicationsCount > 0,
+  );
   expect(info).toEqual({
     connectionState: { status: "Successful", message: "", attemptedAt: expect.stringMatching(/^\d{4}-.*:\d\dZ$/) },
     serverVersion: expect.stringMatching(/^v1\.\d+\.\d+$/),
-    cacheInfo: { resourcesCount: expect.any(Number), apisCount: expect.any(Number), lastCacheSyncTime: expect.stringMatching(/Z$/) },
+    cacheInfo: {
+      resourcesCount: expect.any(Number),
+      apisCount: expect.any(Number),
+      lastCacheSyncTime: expect.stringMatching(/Z$/),
+    },
     applicationsCount: expect.any(Number),
     apiVersions: expect.arrayContaining(["v1", "v1/Pod", "apps/v1/Deployment", "argoproj.io/v1alpha1"]),
   });
@@ -215,11 +255,15 @@ test("the cluster is told with its version, its kinds and its applications", asy
 });
 
 test("of a Secret only equality is seen, and what a sync would change is shown before it", async () => {
-  await w.git.createRepository("masked", { files: { "secret.yaml": SECRET, "settings.yaml": configMap("settings", { a: "1", b: "2" }) } });
+  await w.git.createRepository("masked", {
+    files: { "secret.yaml": SECRET, "settings.yaml": configMap("settings", { a: "1", b: "2" }) },
+  });
   await w.app("masked", { repo: "masked", syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
   await w.until("masked", (app) => app.status?.sync?.status === "OutOfSync");
   const missing = await shown("app|managed-resources|masked");
-  expect(missing.map(({ liveState, normalizedLiveState, modified }: Json) => [liveState, normalizedLiveState, modified])).toEqual([
+  expect(
+    missing.map(({ liveState, normalizedLiveState, modified }: Json) => [liveState, normalizedLiveState, modified]),
+  ).toEqual([
     ["null", "null", true],
     ["null", "null", true],
   ]);
@@ -229,7 +273,11 @@ test("of a Secret only equality is seen, and what a sync would change is shown b
     ["login", { status: "Missing" }],
   ]);
 
-  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "masked", { operation: { sync: { revision: "main" } } }));
+  value(
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "masked", {
+      operation: { sync: { revision: "main" } },
+    }),
+  );
   await w.until("masked", synced);
   await w.git.commit(
     "masked",
@@ -242,7 +290,9 @@ test("of a Secret only equality is seen, and what a sync would change is shown b
   expect([config.modified, secret.modified]).toEqual([true, true]);
   expect(state(config.normalizedLiveState).data).toEqual({ a: "1", b: "2" });
   expect(state(config.predictedLiveState).data).toEqual({ a: "1", b: "3" });
-  const seen = [secret.targetState, secret.liveState, secret.normalizedLiveState, secret.predictedLiveState].map((one) => state(one).data);
+  const seen = [secret.targetState, secret.liveState, secret.normalizedLiveState, secret.predictedLiveState].map(
+    (one) => state(one).data,
+  );
   const [first, second] = ["++++++++", "++++++++++++"];
   expect(seen).toEqual([
     { user: first, password: first },
@@ -266,12 +316,19 @@ test("readers are told on the channel, and an application that goes takes its en
 
   // The controller has no watch for this one. It is found because a client listens.
   const uid = nodes[0].uid;
-  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "registry.example/web:1" }] } };
+  const template = {
+    metadata: { labels: { app: "web" } },
+    spec: { containers: [{ name: "web", image: "registry.example/web:1" }] },
+  };
   value(
     await w.client.create(REPLICA_SET, {
       apiVersion: "apps/v1",
       kind: "ReplicaSet",
-      metadata: { name: "web-1", namespace: "brief", ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid }] },
+      metadata: {
+        name: "web-1",
+        namespace: "brief",
+        ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid }],
+      },
       spec: { replicas: 0, selector: { matchLabels: { app: "web" } }, template },
     }),
   );
@@ -280,7 +337,10 @@ test("readers are told on the channel, and an application that goes takes its en
   expect(new Set(heard)).toEqual(new Set([""]));
 
   value(await w.client.delete(RESOURCES.application, w.namespace, "brief"));
-  await w.settled(async () => (await c.reader.keys("app|*|brief|*")).length === 0, "without the entries of the application that went away");
+  await w.settled(
+    async () => (await c.reader.keys("app|*|brief|*")).length === 0,
+    "without the entries of the application that went away",
+  );
   listener.disconnect();
 });
 
@@ -303,14 +363,27 @@ test("an application that is deleted with its objects leaves no entry, and the o
 });
 
 test("what belongs to no application is there with what came of it, where the project wants to know", async () => {
-  await project(w, "watchful", { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }], orphanedResources: {} });
+  await project(w, "watchful", {
+    sourceRepos: ["*"],
+    destinations: [{ server: "*", namespace: "*" }],
+    orphanedResources: {},
+  });
   await w.git.createRepository("orphans", { files: { "a.yaml": configMap("a", { a: "1" }) } });
   await w.app("orphans", { repo: "orphans", project: "watchful", syncPolicy: { automated: {} } });
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "orphans" } }));
-  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "registry.example/web:1" }] } };
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "orphans" } }),
+  );
+  const template = {
+    metadata: { labels: { app: "web" } },
+    spec: { containers: [{ name: "web", image: "registry.example/web:1" }] },
+  };
   const lone = { apiVersion: "apps/v1", spec: { replicas: 0, selector: { matchLabels: { app: "web" } }, template } };
   const deployment = value(
-    await w.client.create(DEPLOYMENTS, { ...lone, kind: "Deployment", metadata: { name: "lone", namespace: "orphans" } }),
+    await w.client.create(DEPLOYMENTS, {
+      ...lone,
+      kind: "Deployment",
+      metadata: { name: "lone", namespace: "orphans" },
+    }),
   );
   const ownerReferences = [{ apiVersion: "apps/v1", kind: "Deployment", name: "lone", uid: deployment.metadata.uid! }];
   value(
@@ -324,14 +397,23 @@ test("what belongs to no application is there with what came of it, where the pr
   const { orphanedNodes } = await shown("app|resources-tree|orphans", (tree) => tree.orphanedNodes?.length > 0);
   expect(orphanedNodes).toEqual([
     expect.objectContaining({ group: "apps", kind: "Deployment", name: "lone", uid: deployment.metadata.uid }),
-    expect.objectContaining({ group: "apps", kind: "ReplicaSet", name: "lone-1", parentRefs: [expect.objectContaining({ name: "lone" })] }),
+    expect.objectContaining({
+      group: "apps",
+      kind: "ReplicaSet",
+      name: "lone-1",
+      parentRefs: [expect.objectContaining({ name: "lone" })],
+    }),
   ]);
 });
 
 test("an entry that the Redis has dropped is there again when it is asked for, and no entry is sent twice", async () => {
   const key = `app|managed-resources|shown|${VERSION}.gz`;
   const written = async () =>
-    Number(/^outpost_argocd_cache_writes_total{result="written"} (\d+)$/m.exec(await w.controller.metrics.registry.metrics())?.[1]);
+    Number(
+      /^outpost_argocd_cache_writes_total{result="written"} (\d+)$/m.exec(
+        await w.controller.metrics.registry.metrics(),
+      )?.[1],
+    );
   await w.refresh("shown");
   await c.reader.del(key);
   // As argocd-server does when it misses one: it asks for a refresh and reads at once.

@@ -12,7 +12,8 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => w?.stop());
 
-const write = async (name: string, patch: object) => value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
+const write = async (name: string, patch: object) =>
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
 const ask = (name: string, sync: Operation["sync"] = {}) => write(name, { operation: { sync } });
 const phase = (app: Application) => app.status?.operationState?.phase;
 const ended = (app: Application) => app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(phase(app) ?? "");
@@ -24,7 +25,11 @@ test("a sync that is asked for takes what Git has now, not what was seen last", 
   for (const rev of ["2", "3"]) {
     const tip = await w.git.commit("now", { "a.yaml": configMap("a", { rev }) }, rev);
     await ask("now");
-    const app = await w.until("now", (a) => ended(a) && a.status?.operationState?.syncResult?.revision === tip, `synced to ${rev}`);
+    const app = await w.until(
+      "now",
+      (a) => ended(a) && a.status?.operationState?.syncResult?.revision === tip,
+      `synced to ${rev}`,
+    );
     expect(app.status?.sync).toMatchObject({ status: "Synced", revision: tip });
     expect((await w.object(CONFIG_MAP, "now", "a"))?.data).toEqual({ rev });
   }
@@ -49,7 +54,11 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
     const job = (await w.object(JOB, "twice", "hook"))!;
     uids.push(job.metadata.uid!);
     const at = new Date().toISOString().replace(/\.\d+/, "");
-    const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", lastTransitionTime: at }));
+    const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
+      type,
+      status: "True",
+      lastTransitionTime: at,
+    }));
     const status = { conditions, startTime: at, completionTime: at, succeeded: 1 };
     value(await w.client.mergePatch(JOB, "twice", "hook", { status }, { subresource: "status" }));
   };
@@ -68,7 +77,10 @@ test("a sync that cannot be is told of within seconds and not kept until it can"
   await w.until("later", (app) => app.status?.sync?.status === "Unknown", "compared");
   await ask("later");
   const app = await w.until("later", ended, "refused");
-  expect(app.status?.operationState).toMatchObject({ phase: "Error", message: expect.stringMatching(/^ComparisonError: .*nowhere/) });
+  expect(app.status?.operationState).toMatchObject({
+    phase: "Error",
+    message: expect.stringMatching(/^ComparisonError: .*nowhere/),
+  });
   await w.git.commit("later", { "nowhere/a.yaml": configMap("a", {}) }, "there");
   await w.refresh("later");
   const seen = await w.until("later", (a) => a.status?.sync?.status === "OutOfSync", "compared");

@@ -47,7 +47,10 @@ rules: []
   await w.until("roles", outOfSync, "OutOfSync");
   await settings(w, "argocd-cm", { [OPTIONS]: "ignoreAggregatedRoles: true" });
   await w.until("roles", synced, "Synced with the option");
-  await byHand(ROLE, undefined, "gathered", { metadata: { labels: { "outpost.dev/app": "roles", more: "yes" } }, aggregationRule: null });
+  await byHand(ROLE, undefined, "gathered", {
+    metadata: { labels: { "outpost.dev/app": "roles", more: "yes" } },
+    aggregationRule: null,
+  });
   await w.until("roles", outOfSync, "OutOfSync: the rest of the role counts");
 });
 
@@ -64,7 +67,8 @@ test("a status in Git counts only where the settings say so, and then it is brou
       versions: [{ name: "v1", served: true, storage: true, schema }],
     },
   };
-  const lamp = (light: string) => `apiVersion: lamps.example/v1\nkind: Lamp\nmetadata: {name: a}\nspec: {}\nstatus: {light: "${light}"}\n`;
+  const lamp = (light: string) =>
+    `apiVersion: lamps.example/v1\nkind: Lamp\nmetadata: {name: a}\nspec: {}\nstatus: {light: "${light}"}\n`;
   const light = async () => (await w.object(LAMP, "lamps", "a"))?.status?.light;
   await settings(w, "argocd-cm", {});
   await w.git.createRepository("lamps", { files: { "crd.json": JSON.stringify(crd), "a.yaml": lamp("on") } });

@@ -21,7 +21,13 @@ const finish = async (namespace: string, name: string, type: "Complete" | "Faile
   const at = { status: "True", lastTransitionTime: now, lastProbeTime: now, message };
   const first = { type: type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget", ...at };
   const times = type === "Complete" ? { completionTime: now, succeeded: 1 } : {};
-  value(await w.client.patchStatus(JOB, namespace, name, { startTime: now, ...times, conditions: [first, { type, ...at }] }));
+  value(
+    await w.client.patchStatus(JOB, namespace, name, {
+      startTime: now,
+      ...times,
+      conditions: [first, { type, ...at }],
+    }),
+  );
 };
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000;
@@ -31,7 +37,8 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
   }
   throw new Error(`it was not so within 20 s: ${what}`);
 }
-const there = async (resource: Resource, namespace: string, name: string) => (await w.object(resource, namespace, name)) !== undefined;
+const there = async (resource: Resource, namespace: string, name: string) =>
+  (await w.object(resource, namespace, name)) !== undefined;
 const remove = async (name: string) => value(await w.client.delete(RESOURCES.application, w.namespace, name));
 const gone = (name: string) =>
   until(`application ${name} is gone`, async () => !(await w.object(RESOURCES.application, w.namespace, name)));
@@ -42,7 +49,10 @@ test("hooks before and after a deletion run in their order, also when the contro
   await w.git.createRepository("hooks", {
     files: {
       "a.yaml": configMap("a", {}),
-      "before.yaml": job("before", "argocd.argoproj.io/hook: PreDelete, argocd.argoproj.io/hook-delete-policy: HookSucceeded"),
+      "before.yaml": job(
+        "before",
+        "argocd.argoproj.io/hook: PreDelete, argocd.argoproj.io/hook-delete-policy: HookSucceeded",
+      ),
       "after.yaml": job("after", '"helm.sh/hook": post-delete, "helm.sh/hook-delete-policy": hook-succeeded'),
     },
   });
@@ -111,13 +121,16 @@ test("what asks for confirmation is deleted when a person agreed after the delet
   });
   await w.app("confirm", { repo: "confirm" }, { finalizers: [CASCADE] });
   const app = await w.until("confirm", synced);
-  const asking = (a: Application) => a.status?.resources?.filter((r) => r.requiresDeletionConfirmation).map((r) => r.name);
+  const asking = (a: Application) =>
+    a.status?.resources?.filter((r) => r.requiresDeletionConfirmation).map((r) => r.name);
   expect(asking(app)).toEqual(["a"]);
   // Agreed to something else, long ago.
   await annotate("confirm", { "argocd.argoproj.io/deletion-approved": "2020-01-01T00:00:00Z" });
   await remove("confirm");
   const blocked = await w.until("confirm", (a) => condition(a, "ConfirmationNeeded") !== undefined, "asking");
-  expect(condition(blocked, "ConfirmationNeeded")?.message).toMatch(/^waiting for deletion confirmation of ConfigMap confirm\/a/);
+  expect(condition(blocked, "ConfirmationNeeded")?.message).toMatch(
+    /^waiting for deletion confirmation of ConfigMap confirm\/a/,
+  );
   expect(await there(CONFIG_MAP, "confirm", "b")).toBe(true);
   await annotate("confirm", { "argocd.argoproj.io/deletion-approved": new Date(Date.now() + 1_000).toISOString() });
   await gone("confirm");
@@ -152,7 +165,11 @@ test("what asks for confirmation is pruned when a person agreed after the sync b
 
 test("an application of a cluster that nobody knows any more goes without a word to its objects", async () => {
   await w.git.createRepository("unknown", { files: { "a.yaml": configMap("a", {}) } });
-  await w.app("lost", { repo: "unknown", destination: { server: "https://gone.example", namespace: "x" } }, { finalizers: [CASCADE] });
+  await w.app(
+    "lost",
+    { repo: "unknown", destination: { server: "https://gone.example", namespace: "x" } },
+    { finalizers: [CASCADE] },
+  );
   await w.until("lost", (a) => condition(a, "ClusterNotFound") !== undefined);
   await remove("lost");
   await gone("lost");

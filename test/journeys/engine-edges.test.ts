@@ -17,7 +17,17 @@ import { withLease } from "../../server/kube/lease.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { startRedis } from "../servers/redis.ts";
 import { until } from "../servers/run.ts";
-import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  DEPLOYMENT,
+  fourObjects,
+  synced,
+  value,
+  type World,
+  world,
+} from "./engine-world.ts";
 
 let w: World;
 beforeAll(async () => {
@@ -58,8 +68,12 @@ const limited = () => parseKubeconfig(readFileSync(w.api.kubeconfigFor("limited"
 describe("rights", () => {
   afterAll(() => w.restart());
   test("with no more than the table says everything works, and what is forbidden is said by name", async () => {
-    await w.git.createRepository("rights", { files: { "a.yaml": configMap("a", { a: "1" }), "d.yaml": fourObjects() } });
-    value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "rights" } }));
+    await w.git.createRepository("rights", {
+      files: { "a.yaml": configMap("a", { a: "1" }), "d.yaml": fourObjects() },
+    });
+    value(
+      await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "rights" } }),
+    );
     const { own, managed } = RBAC.controller;
     await grant(w.namespace, own, "own");
     // A cluster administrator may give less than the table: here ConfigMaps and ServiceAccounts to see, only ConfigMaps to write.
@@ -70,20 +84,34 @@ describe("rights", () => {
     await w.restart({ config: limited() });
     await w.app("rights", { repo: "rights", syncPolicy: { automated: { prune: true }, retry: { limit: 0 } } });
     // Deployments cannot even be seen: nothing is known of them, and nothing is done with them.
-    const unseen = (app: Application) => app.status?.conditions?.find((c) => c.message.includes("apps/Deployment cannot be watched"));
-    const blind = await w.until("rights", (app) => unseen(app) !== undefined && app.status?.operationState?.phase === "Failed", "told");
+    const unseen = (app: Application) =>
+      app.status?.conditions?.find((c) => c.message.includes("apps/Deployment cannot be watched"));
+    const blind = await w.until(
+      "rights",
+      (app) => unseen(app) !== undefined && app.status?.operationState?.phase === "Failed",
+      "told",
+    );
     expect(unseen(blind)).toMatchObject({ type: "ComparisonError", reason: "Forbidden" });
     expect(blind.status?.resources).toContainEqual(expect.objectContaining({ kind: "Deployment", status: "Unknown" }));
     expect(await w.object(CONFIG_MAP, "rights", "a")).toBeDefined();
     // They can be seen, but not written: that object alone fails.
-    await grant(undefined, [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"] }], "see-deployments");
+    await grant(
+      undefined,
+      [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"] }],
+      "see-deployments",
+    );
     const failed = await w.until(
       "rights",
-      (app) => app.status?.operationState?.syncResult?.resources?.some((r) => r.kind === "Deployment" && r.status === "SyncFailed"),
+      (app) =>
+        app.status?.operationState?.syncResult?.resources?.some(
+          (r) => r.kind === "Deployment" && r.status === "SyncFailed",
+        ),
       "Failed",
     );
     const results = failed.status?.operationState?.syncResult?.resources ?? [];
-    expect(results).toContainEqual(expect.objectContaining({ kind: "Deployment", status: "SyncFailed", reason: "Forbidden" }));
+    expect(results).toContainEqual(
+      expect.objectContaining({ kind: "Deployment", status: "SyncFailed", reason: "Forbidden" }),
+    );
     expect(results).toContainEqual(expect.objectContaining({ kind: "ConfigMap", name: "a", status: "Synced" }));
     // With the whole table it is done.
     await grant(undefined, managed, "managed");
@@ -98,11 +126,25 @@ test("an application goes to another cluster by its Secret, and a changed Secret
   const secretOf = (token: string) => ({
     name: "remote",
     server: w.api.url,
-    config: JSON.stringify({ bearerToken: token, tlsClientConfig: { caData: Buffer.from(config.ca!).toString("base64") } }),
+    config: JSON.stringify({
+      bearerToken: token,
+      tlsClientConfig: { caData: Buffer.from(config.ca!).toString("base64") },
+    }),
   });
   const good = (await config.token!())!.reveal();
-  const metadata = { name: "cluster-remote", namespace: w.namespace, labels: { "argocd.argoproj.io/secret-type": "cluster" } };
-  value(await w.client.create(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, stringData: secretOf("wrong-canary") }));
+  const metadata = {
+    name: "cluster-remote",
+    namespace: w.namespace,
+    labels: { "argocd.argoproj.io/secret-type": "cluster" },
+  };
+  value(
+    await w.client.create(RESOURCES.secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      stringData: secretOf("wrong-canary"),
+    }),
+  );
   const app = await w.app("remote", { repo: "remote", destination: { name: "remote", namespace: "remote" } });
   const refused = await w.until("remote", (a) => condition(a, "Unauthorized") !== undefined, "refused");
   expect(JSON.stringify(refused)).not.toContain("canary");
@@ -114,7 +156,9 @@ test("an application goes to another cluster by its Secret, and a changed Secret
 
 test("manual applications see objects that are there already", async () => {
   await w.git.createRepository("adopt", { files: { "a.yaml": configMap("a", { a: "git" }) } });
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "adopt" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "adopt" } }),
+  );
   value(
     await w.client.apply(CONFIG_MAP, {
       apiVersion: "v1",
@@ -133,7 +177,10 @@ test("manual applications see objects that are there already", async () => {
 
 test("a difference that is to be ignored is none", async () => {
   await w.git.createRepository("ignore", { files: { "all.yaml": fourObjects() } });
-  await w.app("ignore", { repo: "ignore", ignoreDifferences: [{ group: "apps", kind: "Deployment", jsonPointers: ["/spec/replicas"] }] });
+  await w.app("ignore", {
+    repo: "ignore",
+    ignoreDifferences: [{ group: "apps", kind: "Deployment", jsonPointers: ["/spec/replicas"] }],
+  });
   await w.until("ignore", synced);
   value(await w.client.mergePatch(DEPLOYMENT, "ignore", "web", { spec: { replicas: 3 } }));
   await w.refresh("ignore", "hard");
@@ -214,7 +261,9 @@ test("a running operation can be terminated", async () => {
   const running = await w.until("terminate", (a) => a.status?.operationState?.message !== undefined, "Running");
   expect(running.status?.operationState?.message).toBe("waiting for completion of hook /Pod/never");
   value(
-    await w.client.mergePatch(RESOURCES.application, w.namespace, "terminate", { status: { operationState: { phase: "Terminating" } } }),
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "terminate", {
+      status: { operationState: { phase: "Terminating" } },
+    }),
   );
   const ended = await w.until("terminate", (a) => a.status?.operationState?.phase === "Failed", "Failed");
   expect(ended.status?.operationState?.message).toBe("Operation terminated");
@@ -223,24 +272,37 @@ test("a running operation can be terminated", async () => {
 
 test("restarts in the middle of work delete nothing and make nothing twice", async () => {
   const names = Array.from({ length: 8 }, (_, i) => `restart-${i}`);
-  await w.git.createRepository("restarts", { files: Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects("0")])) });
+  await w.git.createRepository("restarts", {
+    files: Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects("0")])),
+  });
   for (const name of names) await w.app(name, { repo: "restarts", path: name });
   await Promise.all(names.map((name) => w.until(name, synced)));
   const uids = () => Promise.all(names.map(async (n) => (await w.object(DEPLOYMENT, n, "web"))?.metadata.uid));
   const before = await uids();
   for (let i = 1; i <= 10; i++) {
-    await w.git.commit("restarts", Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects(`${i}`)])), `${i}`);
+    await w.git.commit(
+      "restarts",
+      Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects(`${i}`)])),
+      `${i}`,
+    );
     const annotations = { "argocd.argoproj.io/refresh": "normal" };
-    await Promise.all(names.map((n) => w.client.mergePatch(RESOURCES.application, w.namespace, n, { metadata: { annotations } })));
+    await Promise.all(
+      names.map((n) => w.client.mergePatch(RESOURCES.application, w.namespace, n, { metadata: { annotations } })),
+    );
     // Each time at another point of the work: some have synced, some are in the middle, some have not begun.
     await new Promise((resolve) => setTimeout(resolve, i * 25));
     await w.restart();
   }
   const tip = await w.git.repository("restarts").tip("main");
   for (const name of names)
-    await w.until(name, (app) => synced(app) && app.status?.sync?.revision === tip && app.status?.history?.at(-1)?.revision === tip);
+    await w.until(
+      name,
+      (app) => synced(app) && app.status?.sync?.revision === tip && app.status?.history?.at(-1)?.revision === tip,
+    );
   expect(await uids()).toEqual(before);
-  expect((await Promise.all(names.map((n) => w.object(CONFIG_MAP, n, "web")))).map((o) => o?.data.rev)).toEqual(names.map(() => "10"));
+  expect((await Promise.all(names.map((n) => w.object(CONFIG_MAP, n, "web")))).map((o) => o?.data.rev)).toEqual(
+    names.map(() => "10"),
+  );
 }, 60_000);
 
 test("of two replicas one leads, and the other takes over when it ends", async () => {
@@ -248,10 +310,13 @@ test("of two replicas one leads, and the other takes over when it ends", async (
   const leading: string[] = [];
   const run = (holder: string) => {
     const abort = new AbortController();
-    const ended = withLease({ client, namespace: w.namespace, name: "test-lease", holder, signal: abort.signal }, async (signal) => {
-      leading.push(holder);
-      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    });
+    const ended = withLease(
+      { client, namespace: w.namespace, name: "test-lease", holder, signal: abort.signal },
+      async (signal) => {
+        leading.push(holder);
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      },
+    );
     const stop = () => {
       abort.abort();
       return ended;
@@ -327,7 +392,8 @@ test("the programs start from their environment, and end when they are told to",
     }),
   );
   const deadline = Date.now() + 60_000;
-  while (!(await w.object(CONFIG_MAP, "programs", "a")) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!(await w.object(CONFIG_MAP, "programs", "a")) && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await w.object(CONFIG_MAP, "programs", "a")).toBeDefined();
   expect(await controller.end()).toBe(0);
   expect(await repo.end()).toBe(0);
@@ -340,7 +406,13 @@ test("everything in one process, as `outpost agent --all` has it", async () => {
   const abort = new AbortController();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const env = { KUBECONFIG: w.api.kubeconfig, POD_NAMESPACE: "outpost-all" };
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "outpost-all" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "outpost-all" },
+    }),
+  );
   const engine = await startEngine({ env, log, signal: abort.signal });
   expect(engine.ready()).toBe(true);
   expect(await engine.metrics()).toContain("argocd_app_reconcile");

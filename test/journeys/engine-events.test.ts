@@ -35,7 +35,12 @@ test("syncs, and changes of sync and health, are Kubernetes events of the applic
   const { items } = value(await w.client.list(EVENT, { namespace: w.namespace }));
   const { metadata, involvedObject, source } = items[0]!;
   expect(metadata.annotations).toEqual({ "dest-server": app.spec.destination.server ?? "", "dest-namespace": "told" });
-  expect(involvedObject).toMatchObject({ apiVersion: "argoproj.io/v1alpha1", kind: "Application", name: "told", uid: app.metadata.uid });
+  expect(involvedObject).toMatchObject({
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Application",
+    name: "told",
+    uid: app.metadata.uid,
+  });
   expect(source).toEqual({ component: "outpost-controller" });
 });
 
@@ -63,11 +68,17 @@ test("what a set does to its applications is a Kubernetes event of the set", asy
         apiVersion: "argoproj.io/v1alpha1",
         kind: "ApplicationSet",
         metadata: { name: "telling", namespace: w.namespace },
-        spec: { goTemplate: true, generators: generators("one", "two"), template: { metadata: { name: "{{.name}}" }, spec } },
+        spec: {
+          goTemplate: true,
+          generators: generators("one", "two"),
+          template: { metadata: { name: "{{.name}}" }, spec },
+        },
       }),
     );
     await w.settled(async () => (await told("telling")).length === 2, "told of both");
-    value(await w.client.mergePatch(APPLICATION_SET, w.namespace, "telling", { spec: { generators: generators("one") } }));
+    value(
+      await w.client.mergePatch(APPLICATION_SET, w.namespace, "telling", { spec: { generators: generators("one") } }),
+    );
     await w.settled(async () => (await told("telling")).length === 3, "told of the deletion");
     expect((await told("telling")).sort()).toEqual([
       'Normal Deleted Deleted Application "two"',
@@ -76,7 +87,9 @@ test("what a set does to its applications is a Kubernetes event of the set", asy
     ]);
     const { items } = value(await w.client.list(EVENT, { namespace: w.namespace }));
     const { uid } = made.metadata;
-    expect(items.map((event) => event.involvedObject)).toContainEqual(expect.objectContaining({ kind: "ApplicationSet", uid }));
+    expect(items.map((event) => event.involvedObject)).toContainEqual(
+      expect.objectContaining({ kind: "ApplicationSet", uid }),
+    );
   } finally {
     await sets.stop();
     await home.close();

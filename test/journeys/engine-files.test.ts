@@ -42,7 +42,9 @@ test("what the controller applied differs in nothing from its rendering, and a d
         selector: { matchLabels: { a: "b" } },
         template: {
           metadata: { labels: { a: "b" } },
-          spec: { containers: [{ name: "c", image, ports: [{ containerPort: 80 }], resources: { limits: { cpu: 0.5 } } }] },
+          spec: {
+            containers: [{ name: "c", image, ports: [{ containerPort: 80 }], resources: { limits: { cpu: 0.5 } } }],
+          },
         },
       },
     });
@@ -70,9 +72,24 @@ test("what the controller applied differs in nothing from its rendering, and a d
   writeFileSync(join(checkout, "new.yaml"), configMap("new", { k: "v" }));
   rmSync(join(checkout, "gone.yaml"));
   const before = value(await w.client.list(CONFIG_MAP, { namespace: "viewed" })).resourceVersion;
-  const { status, stdout } = await outpost("diff", app, "--kubeconfig", w.api.kubeconfig, "--path", checkout, "-o", "json");
+  const { status, stdout } = await outpost(
+    "diff",
+    app,
+    "--kubeconfig",
+    w.api.kubeconfig,
+    "--path",
+    checkout,
+    "-o",
+    "json",
+  );
   expect(status).toBe(1);
-  const items = JSON.parse(stdout).items as { kind: string; name: string; change: string; live?: string; desired?: string }[];
+  const items = JSON.parse(stdout).items as {
+    kind: string;
+    name: string;
+    change: string;
+    live?: string;
+    desired?: string;
+  }[];
   expect(items.map(({ kind, name, change }) => `${change} ${kind} ${name}`).sort()).toEqual([
     "create ConfigMap new",
     "delete ConfigMap gone",
@@ -82,11 +99,17 @@ test("what the controller applied differs in nothing from its rendering, and a d
   ]);
   const web = items.find(({ name }) => name === "web")!;
   const lines = (text = "") => text.split("\n");
-  expect(lines(web.desired).filter((line) => !lines(web.live).includes(line))).toEqual([expect.stringMatching(/image: nginx:2/)]);
+  expect(lines(web.desired).filter((line) => !lines(web.live).includes(line))).toEqual([
+    expect.stringMatching(/image: nginx:2/),
+  ]);
   expect(stdout).not.toMatch(/hunter|aHVudGVy/);
-  expect(value(await w.client.list(CONFIG_MAP, { namespace: "viewed" })).items.map(({ metadata }) => metadata.name)).toContain("gone");
+  expect(
+    value(await w.client.list(CONFIG_MAP, { namespace: "viewed" })).items.map(({ metadata }) => metadata.name),
+  ).toContain("gone");
   expect(before).toBeDefined();
-  expect((await w.object(RESOURCES.secret, "viewed", "s"))?.data).toEqual({ k: Buffer.from("hunter2").toString("base64") });
+  expect((await w.object(RESOURCES.secret, "viewed", "s"))?.data).toEqual({
+    k: Buffer.from("hunter2").toString("base64"),
+  });
 }, 90_000);
 
 /** Each is written in a way that the API server stores in another way. */
@@ -155,7 +178,8 @@ test("what the API server stores in its own way differs in nothing, and a change
 
   const checkout = join(folder, "odd");
   mkdirSync(checkout);
-  for (const [name, text] of Object.entries(ODD)) writeFileSync(join(checkout, name), text.replace("maxReplicas: 3", "maxReplicas: 4"));
+  for (const [name, text] of Object.entries(ODD))
+    writeFileSync(join(checkout, name), text.replace("maxReplicas: 3", "maxReplicas: 4"));
   const changed = await outpost("diff", app, "--kubeconfig", w.api.kubeconfig, "--path", checkout, "-o", "json");
   expect(
     JSON.parse(changed.stdout)
@@ -170,7 +194,10 @@ test("the program of a sidecar renders with a real plugin and ends when it is to
   mkdirSync(home);
   mkdirSync(source);
   writeFileSync(join(source, "in.txt"), "seen");
-  const spec = { version: "v1", generate: { command: ["sh", "-c", `echo '${configMap("made", { k: "v" }).trim()}'; cat in.txt >&2`] } };
+  const spec = {
+    version: "v1",
+    generate: { command: ["sh", "-c", `echo '${configMap("made", { k: "v" }).trim()}'; cat in.txt >&2`] },
+  };
   const file = { apiVersion: "argoproj.io/v1alpha1", kind: "ConfigManagementPlugin", metadata: { name: "real" }, spec };
   writeFileSync(join(home, "plugin.yaml"), JSON.stringify(file));
   const env = { ...process.env, OUTPOST_PLUGIN_CONFIG: join(home, "plugin.yaml"), OUTPOST_PLUGIN_SOCKETS: home };
@@ -184,7 +211,9 @@ test("the program of a sidecar renders with a real plugin and ends when it is to
     // Both are told apart by tar itself.
     expect(execFileSync("tar", ["-tz"], { input: archive, encoding: "utf8" }).trim()).toBe("in.txt");
     const made = value(await new PluginClient("real-v1", socket).generate({ archive, app: "a", path: ".", env: [] }));
-    expect(value(parseManifests(made.join(""), "output"))).toMatchObject([{ kind: "ConfigMap", metadata: { name: "made" } }]);
+    expect(value(parseManifests(made.join(""), "output"))).toMatchObject([
+      { kind: "ConfigMap", metadata: { name: "made" } },
+    ]);
   } finally {
     child.kill("SIGTERM");
   }

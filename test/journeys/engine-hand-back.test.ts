@@ -58,7 +58,16 @@ async function syncAsArgo(app: string, text: string, serverSide: boolean): Promi
     const annotations = { [TRACKING]: `${app}:${group}/${object.kind}:${app}/${object.metadata.name}` };
     const manifest = { ...object, metadata: { ...object.metadata, namespace: app, annotations } };
     const flags = serverSide ? ["--server-side", "--force-conflicts"] : [];
-    const args = ["--kubeconfig", w.api.kubeconfig, "apply", "--field-manager=argocd-controller", "--validate=false", ...flags, "-f", "-"];
+    const args = [
+      "--kubeconfig",
+      w.api.kubeconfig,
+      "apply",
+      "--field-manager=argocd-controller",
+      "--validate=false",
+      ...flags,
+      "-f",
+      "-",
+    ];
     const child = promisify(execFile)(KUBECTL, args);
     child.child.stdin!.end(JSON.stringify(manifest));
     await child;
@@ -93,7 +102,9 @@ test.each([
   await syncAsArgo(name, files(false), serverSide);
   expect((await one(CONFIG_MAP, name, "a")).data).toEqual({ keep: "1" });
   expect((await one(SERVICE, name, "web")).spec.ports.map(({ port }: { port: number }) => port)).toEqual([80]);
-  expect((await one(DEPLOYMENT, name, "web")).spec.template.spec.containers[0].env).toEqual([{ name: "A", value: "1" }]);
+  expect((await one(DEPLOYMENT, name, "web")).spec.template.spec.containers[0].env).toEqual([
+    { name: "A", value: "1" },
+  ]);
   const secret: Resource = { ...CONFIG_MAP, kind: "Secret", plural: "secrets" };
   expect((await one(secret, name, "s")).metadata.labels ?? {}).toEqual({});
 });
@@ -101,12 +112,26 @@ test.each([
 test("an application that is not there is named, and a controller that runs is not disturbed", async () => {
   const asked = { config: config(), namespace: w.namespace, applications: ["nope"], dryRun: true };
   expect(await handBack(asked)).toMatchObject({ kind: "stop", reason: "NotFound" });
-  const lease: Resource = { group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true };
-  const spec = { holderIdentity: "pod-1", leaseDurationSeconds: 15, renewTime: new Date().toISOString().replace("Z", "000Z") };
+  const lease: Resource = {
+    group: "coordination.k8s.io",
+    version: "v1",
+    kind: "Lease",
+    plural: "leases",
+    namespaced: true,
+  };
+  const spec = {
+    holderIdentity: "pod-1",
+    leaseDurationSeconds: 15,
+    renewTime: new Date().toISOString().replace("Z", "000Z"),
+  };
   const metadata = { name: "outpost-controller", namespace: w.namespace };
   value(await w.client.create(lease, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec }));
   const refused = await handBack({ ...asked, applications: [], dryRun: false });
-  expect(refused).toMatchObject({ kind: "stop", reason: "ControllerRunning", message: expect.stringContaining("pod-1") });
+  expect(refused).toMatchObject({
+    kind: "stop",
+    reason: "ControllerRunning",
+    message: expect.stringContaining("pod-1"),
+  });
 });
 
 test("a sync that was running is left as Argo CD expects it: with its request", async () => {
@@ -116,10 +141,20 @@ test("a sync that was running is left as Argo CD expects it: with its request", 
   const patch = { status: { operationState } };
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "client", patch));
   const asked = { config: config(), namespace: w.namespace, applications: ["client"] };
-  const request = { application: "client", object: "Application client", changes: ["request of the running sync restored"] };
+  const request = {
+    application: "client",
+    object: "Application client",
+    changes: ["request of the running sync restored"],
+  };
   expect(value(await handBack({ ...asked, dryRun: true })).objects).toContainEqual(request);
   expect((await w.get("client")).operation).toBeUndefined();
-  const lease: Resource = { group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true };
+  const lease: Resource = {
+    group: "coordination.k8s.io",
+    version: "v1",
+    kind: "Lease",
+    plural: "leases",
+    namespaced: true,
+  };
   await w.client.delete(lease, w.namespace, "outpost-controller");
   expect(value(await handBack({ ...asked, dryRun: false })).objects).toContainEqual(request);
   const syncOptions = app.spec.syncPolicy?.syncOptions;

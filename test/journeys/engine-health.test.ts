@@ -62,7 +62,10 @@ test("a wave waits for what a check has not called healthy yet", async () => {
   };
   await w.git.createRepository("wave", { files });
   await w.app("wave", { repo: "wave" });
-  await w.until("wave", (app) => app.status?.operationState?.message?.includes("waiting for healthy state of /ConfigMap/first") === true);
+  await w.until(
+    "wave",
+    (app) => app.status?.operationState?.message?.includes("waiting for healthy state of /ConfigMap/first") === true,
+  );
   expect(await w.object(CONFIG_MAP, "wave", "second")).toBeUndefined();
   value(await w.client.mergePatch(CONFIG_MAP, "wave", "first", { data: { state: "Healthy" } }));
   await w.until("wave", (app) => says("second", "Healthy")(app));

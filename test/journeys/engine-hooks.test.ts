@@ -21,7 +21,8 @@ spec: {ttlSecondsAfterFinished: 0, template: {spec: {restartPolicy: Never, conta
 const PRE = "argocd.argoproj.io/hook: PreSync";
 const hookOf = (name: string) => w.object(JOB, name, "hook");
 const state = (app: Application) => app.status?.operationState;
-const patch = async (name: string, body: object) => value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, body));
+const patch = async (name: string, body: object) =>
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, body));
 const remove = async (resource: Resource, namespace: string, name: string) =>
   value(await w.client.delete(resource, namespace, name, { propagation: "Background" }));
 const gone = (name: string) => w.settled(async () => (await hookOf(name)) === undefined, "without its hook");
@@ -29,7 +30,12 @@ const gone = (name: string) => w.settled(async () => (await hookOf(name)) === un
 async function end(name: string, type: "Complete" | "Failed"): Promise<void> {
   const at = new Date().toISOString().replace(/\.\d+/, "");
   const all = [type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget", type];
-  const conditions = all.map((one) => ({ type: one, status: "True", lastTransitionTime: at, message: "as it was told" }));
+  const conditions = all.map((one) => ({
+    type: one,
+    status: "True",
+    lastTransitionTime: at,
+    message: "as it was told",
+  }));
   const more = type === "Complete" ? { completionTime: at, succeeded: 1 } : {};
   value(await w.client.patchStatus(JOB, name, "hook", { conditions, startTime: at, ...more }));
 }
@@ -40,15 +46,22 @@ async function waiting(
   files: Record<string, string> = {},
   metadata: Partial<KubeObject["metadata"]> = {},
 ): Promise<KubeObject> {
-  await w.git.createRepository(name, { files: { "a.yaml": configMap("a", {}), "hook.yaml": job("hook", PRE), ...files } });
+  await w.git.createRepository(name, {
+    files: { "a.yaml": configMap("a", {}), "hook.yaml": job("hook", PRE), ...files },
+  });
   await w.app(name, { repo: name, syncPolicy: BY_HAND }, metadata);
   await patch(name, { operation: { sync: {} } });
-  await w.until(name, (app) => /^waiting for completion of hook/.test(state(app)?.message ?? ""), "waiting for its hook");
+  await w.until(
+    name,
+    (app) => /^waiting for completion of hook/.test(state(app)?.message ?? ""),
+    "waiting for its hook",
+  );
   return (await hookOf(name))!;
 }
 /** The row of the namespace that a sync made. */
 const MADE = { kind: "Namespace", hookPhase: "Succeeded" };
-const ended = (name: string) => w.until(name, (app) => /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? ""), "ended");
+const ended = (name: string) =>
+  w.until(name, (app) => /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? ""), "ended");
 
 test("a hook that takes itself away when it is done is seen to its end, and goes when that is written down", async () => {
   for (const [name, type, phase] of [
@@ -69,7 +82,10 @@ test("a hook that takes itself away when it is done is seen to its end, and goes
 test("after a sync that waited, the application was looked at no earlier than the sync ended, and its hook's health is told", async () => {
   // `argocd app wait` and `argocd app sync` wait for both, by the seconds that are written.
   await waiting("waited");
-  await w.settled(async () => Date.now() - Date.parse((await w.get("waited")).status!.reconciledAt!) > 2_000, "a while later");
+  await w.settled(
+    async () => Date.now() - Date.parse((await w.get("waited")).status!.reconciledAt!) > 2_000,
+    "a while later",
+  );
   await end("waited", "Complete");
   const { status } = await ended("waited");
   expect(Date.parse(status!.reconciledAt!)).toBeGreaterThanOrEqual(Date.parse(status!.operationState!.finishedAt!));
@@ -83,7 +99,11 @@ test("a hook that somebody takes away while it works is waited for, also by anot
   await remove(JOB, "early", "hook");
   await w.restart();
   await patch("early", { metadata: { annotations: { "argocd.argoproj.io/refresh": "normal" } } });
-  await w.until("early", (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined, "looked at once more");
+  await w.until(
+    "early",
+    (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined,
+    "looked at once more",
+  );
   expect(state(await w.get("early"))?.phase).toBe("Running");
   expect((await hookOf("early"))?.metadata.uid).toBe(uid);
   await end("early", "Complete");
@@ -112,10 +132,16 @@ test("a sync that is ended takes along the hook that runs", async () => {
 
 test("a sync that has failed waits for the hooks that it began, and nothing more is begun", async () => {
   const bad = configMap("b", {}, ", annotations: {argocd.argoproj.io/hook: PreSync}").replace("data: {}", "data: []");
-  await w.git.createRepository("both", { files: { "a.yaml": configMap("a", {}), "hook.yaml": job("hook", PRE), "b.yaml": bad } });
+  await w.git.createRepository("both", {
+    files: { "a.yaml": configMap("a", {}), "hook.yaml": job("hook", PRE), "b.yaml": bad },
+  });
   await w.app("both", { repo: "both", syncPolicy: BY_HAND });
   await patch("both", { operation: { sync: {} } });
-  await w.until("both", (app) => /^waiting for completion of hook batch\/Job\/hook/.test(state(app)?.message ?? ""), "waiting");
+  await w.until(
+    "both",
+    (app) => /^waiting for completion of hook batch\/Job\/hook/.test(state(app)?.message ?? ""),
+    "waiting",
+  );
   await end("both", "Complete");
   const app = await ended("both");
   expect(state(app)?.phase).toBe("Failed");
@@ -146,12 +172,16 @@ test("what an application that is deleted had begun is let go of: with its objec
 
 test("a hook that an earlier run has left, held, makes room for the next one", async () => {
   const held = { name: "hook", namespace: "left", finalizers: [FINALIZER] };
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "left" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "left" } }),
+  );
   const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "x" }] } };
   const labels = { "outpost.dev/app": "left" };
   const annotations = { "argocd.argoproj.io/hook": "PreSync", "outpost.dev/hook-started-at": "2020-01-01T00:00:00Z" };
   const metadata = { ...held, labels, annotations };
-  const { uid } = value(await w.client.create(JOB, { apiVersion: "batch/v1", kind: "Job", metadata, spec: { template } })).metadata;
+  const { uid } = value(
+    await w.client.create(JOB, { apiVersion: "batch/v1", kind: "Job", metadata, spec: { template } }),
+  ).metadata;
   await waiting("left");
   expect((await hookOf("left"))?.metadata.uid).not.toBe(uid);
   await end("left", "Complete");
@@ -162,7 +192,10 @@ test("a hook of two phases runs once in each, also where another controller take
   const both = job("hook", "argocd.argoproj.io/hook: 'PreSync,PostSync'");
   const first = await waiting("twice", { "hook.yaml": both });
   await end("twice", "Complete");
-  await w.settled(async () => ![undefined, first.metadata.uid].includes((await hookOf("twice"))?.metadata.uid), "re-created");
+  await w.settled(
+    async () => ![undefined, first.metadata.uid].includes((await hookOf("twice"))?.metadata.uid),
+    "re-created",
+  );
   expect(state(await w.get("twice"))?.syncResult?.resources).toContainEqual(
     expect.objectContaining({ hookType: "PreSync", hookPhase: "Succeeded" }),
   );

@@ -1,5 +1,15 @@
 import { RESOURCES } from "../../server/kube/path.ts";
-import { CONFIG_MAP, condition, configMap, project, settings, synced, value, type World, world } from "./engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  project,
+  settings,
+  synced,
+  value,
+  type World,
+  world,
+} from "./engine-world.ts";
 
 let w: World;
 beforeAll(async () => {
@@ -17,7 +27,10 @@ const outside = (app: Parameters<typeof synced>[0]) =>
 
 describe("global projects", () => {
   const globalProjects = JSON.stringify([
-    { projectName: "platform", labelSelector: { matchExpressions: [{ key: "tier", operator: "In", values: ["team"] }] } },
+    {
+      projectName: "platform",
+      labelSelector: { matchExpressions: [{ key: "tier", operator: "In", values: ["team"] }] },
+    },
   ]);
 
   test("what a global project denies holds for the projects with its labels, and a change of it, of their labels and of the settings is seen", async () => {
@@ -71,7 +84,9 @@ describe("global projects", () => {
       globalProjects: "- projectName: lender\n  labelSelector: {matchExpressions: [{key: a, operator: Like}]}\n",
     });
     const said = await w.until("green", (a) => condition(a, "SettingsInvalid") !== undefined, "told of the setting");
-    expect(condition(said, "SettingsInvalid")?.message).toMatch(/globalProjects\[0\] is left out: "Like" is not a valid label selector/);
+    expect(condition(said, "SettingsInvalid")?.message).toMatch(
+      /globalProjects\[0\] is left out: "Like" is not a valid label selector/,
+    );
     await settings(w, "argocd-cm", {});
   });
 });
@@ -80,7 +95,12 @@ describe("hydrated applications", () => {
   test("one whose source is rendered by somebody else is synced from the branch that holds the result, and nothing is written to Git", async () => {
     await w.git.createRepository("dry", { files: { "chart/a.yaml": "not: {{ .Values }}\n" } });
     await w.git.createRepository("wet", { files: { "README.md": "rendered\n" } });
-    const rendered = await w.git.commit("wet", { "env/prod/a.yaml": configMap("hydrated", { by: "ci" }) }, "render", "env");
+    const rendered = await w.git.commit(
+      "wet",
+      { "env/prod/a.yaml": configMap("hydrated", { by: "ci" }) },
+      "render",
+      "env",
+    );
     const sourceHydrator = {
       drySource: { repoURL: w.git.cloneUrl("dry"), path: "chart", targetRevision: "main" },
       syncSource: { repoURL: w.git.cloneUrl("wet"), targetBranch: "env", path: "env/prod" },
@@ -103,7 +123,12 @@ describe("hydrated applications", () => {
     await w.git.commit("dry", { "chart/a.yaml": configMap("never", {}) }, "source");
     await w.refresh("hydrated", "hard");
     expect((await w.get("hydrated")).status?.sync?.revision).toBe(rendered);
-    const next = await w.git.commit("wet", { "env/prod/a.yaml": configMap("hydrated", { by: "ci again" }) }, "render", "env");
+    const next = await w.git.commit(
+      "wet",
+      { "env/prod/a.yaml": configMap("hydrated", { by: "ci again" }) },
+      "render",
+      "env",
+    );
     await w.refresh("hydrated");
     await w.until("hydrated", (a) => synced(a) && a.status?.sync?.revision === next, "at the next rendering");
     expect((await w.object(CONFIG_MAP, "hydrated", "hydrated"))?.data).toEqual({ by: "ci again" });

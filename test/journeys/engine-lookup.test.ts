@@ -15,17 +15,32 @@ beforeAll(async () => {
     value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
   }
   const secret = (namespace: string, name: string, text: string) =>
-    w.client.create(SECRET, { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, stringData: { k: text } });
+    w.client.create(SECRET, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace },
+      stringData: { k: text },
+    });
   value(await secret("shop", "open", "seen"));
   value(await secret("shop", "hidden", HIDDEN));
   value(await secret("vault", "hidden", HIDDEN));
   const apiVersion = `${RBAC}/v1`;
-  const rules = [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["open", "later"], verbs: ["get", "update", "create"] }];
-  value(await w.client.create(role, { apiVersion, kind: "Role", metadata: { name: "reader", namespace: "shop" }, rules }));
+  const rules = [
+    { apiGroups: [""], resources: ["secrets"], resourceNames: ["open", "later"], verbs: ["get", "update", "create"] },
+  ];
+  value(
+    await w.client.create(role, { apiVersion, kind: "Role", metadata: { name: "reader", namespace: "shop" }, rules }),
+  );
   const subjects = [{ kind: "ServiceAccount", name: "reader", namespace: "shop" }];
   const roleRef = { apiGroup: RBAC, kind: "Role", name: "reader" };
   value(
-    await w.client.create(binding, { apiVersion, kind: "RoleBinding", metadata: { name: "reader", namespace: "shop" }, subjects, roleRef }),
+    await w.client.create(binding, {
+      apiVersion,
+      kind: "RoleBinding",
+      metadata: { name: "reader", namespace: "shop" },
+      subjects,
+      roleRef,
+    }),
   );
 }, 90_000);
 afterAll(() => w?.stop(), 30_000);
@@ -43,7 +58,11 @@ const app = (name: string, account?: string, repo = name) =>
     account === undefined ? {} : { annotations: { [LOOKUP]: account } },
   );
 const condition = async (name: string) => {
-  const failed = await w.until(name, (a) => a.status?.conditions?.some(({ type }) => type !== "Reconciling"), "refused");
+  const failed = await w.until(
+    name,
+    (a) => a.status?.conditions?.some(({ type }) => type !== "Reconciling"),
+    "refused",
+  );
   return failed.status!;
 };
 const leaks = (what: unknown) => {
@@ -54,11 +73,17 @@ const leaks = (what: unknown) => {
 test("a chart looks up what its account may read, sees what the cluster has, and is rendered again without a commit", async () => {
   const asks = '  widgets: {{ .Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Application" | quote }}\n';
   const version = "  version: {{ .Capabilities.KubeVersion.Version }}\n";
-  await w.git.createRepository("seeing", { files: chart(find("open") + find("later").replace("found:", "later:") + asks + version) });
+  await w.git.createRepository("seeing", {
+    files: chart(find("open") + find("later").replace("found:", "later:") + asks + version),
+  });
   await app("seeing", "reader");
   await w.until("seeing", synced, "Synced");
   const first = await w.object(CONFIG_MAP, "shop", "found");
-  expect(first?.data).toMatchObject({ found: Buffer.from("seen").toString("base64"), later: "nothing", widgets: "true" });
+  expect(first?.data).toMatchObject({
+    found: Buffer.from("seen").toString("base64"),
+    later: "nothing",
+    widgets: "true",
+  });
   const { gitVersion } = value(await w.client.json<{ gitVersion: string }>("GET", "/version"));
   expect(first?.data.version).toBe(gitVersion);
 
@@ -79,7 +104,9 @@ test("a chart looks up what its account may read, sees what the cluster has, and
   await w.git.commit("seeing", chart(find("hidden")), "greedy");
   await w.refresh("seeing");
   const refused = await w.until("seeing", (a) => a.status?.sync?.status === "Unknown", "Unknown");
-  expect(refused.status?.conditions).toMatchObject([{ type: "ComparisonError", message: expect.stringMatching(/cannot get|forbidden/i) }]);
+  expect(refused.status?.conditions).toMatchObject([
+    { type: "ComparisonError", message: expect.stringMatching(/cannot get|forbidden/i) },
+  ]);
   expect(leaks(refused)).toBe(false);
   expect((await w.object(CONFIG_MAP, "shop", "found"))?.metadata.uid).toBe(second?.metadata.uid);
 }, 60_000);
@@ -113,7 +140,9 @@ test.each(refusals)(
 
 test("no other tool is started where a credential of the cluster is near", async () => {
   const kustomization = "resources: [cm.yaml]\n";
-  await w.git.createRepository("other", { files: { "kustomization.yaml": kustomization, "cm.yaml": configMap("cm", { k: "v" }) } });
+  await w.git.createRepository("other", {
+    files: { "kustomization.yaml": kustomization, "cm.yaml": configMap("cm", { k: "v" }) },
+  });
   await app("other", "reader");
   expect(JSON.stringify((await condition("other")).conditions)).toMatch(/has no Kustomize source beside them/);
 }, 30_000);

@@ -39,7 +39,17 @@ beforeAll(async () => {
     clients.push(client);
     const env = { OUTPOST_TOKEN: await tokenOf(agent), POD_NAME: agent };
     running.push(
-      serve({ endpoint: s.url, env, client, namespace, repo: unused, version: "0.1.0", log: quiet, signal: abort.signal, waitSeconds: 2 }),
+      serve({
+        endpoint: s.url,
+        env,
+        client,
+        namespace,
+        repo: unused,
+        version: "0.1.0",
+        log: quiet,
+        signal: abort.signal,
+        waitSeconds: 2,
+      }),
     );
   }
   const home = new KubeClient(own());
@@ -62,7 +72,10 @@ const spec = (agent: string, namespace: string, more: object = {}) => ({
   agent,
   source: { repoUrl: w.git.cloneUrl("app"), path: ".", targetRevision: "main" },
   destination: { namespace, ...more },
-  syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"] },
+  syncPolicy: {
+    automated: { prune: true, selfHeal: true },
+    syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],
+  },
 });
 const application = async (namespace: string, name: string) =>
   (await w.object(RESOURCES.application, namespace, name)) as Application | undefined;
@@ -89,7 +102,9 @@ test("an application moves to another agent: the first gives it up, the second t
   // The second agent keeps it now: what Git changes, it writes.
   await w.git.commit("app", { "cm.yaml": configMap("kept", { a: "2" }) }, "change");
   value(
-    await w.client.mergePatch(RESOURCES.application, B, "moved", { metadata: { annotations: { "argocd.argoproj.io/refresh": "normal" } } }),
+    await w.client.mergePatch(RESOURCES.application, B, "moved", {
+      metadata: { annotations: { "argocd.argoproj.io/refresh": "normal" } },
+    }),
   );
   await w.settled(
     async () => ((await w.object(CONFIG_MAP, "moved", "kept"))?.data as { a?: string } | undefined)?.a === "2",
@@ -108,7 +123,10 @@ test("a set moves to another agent, and what its applications deployed stays", a
         project: "default",
         source: { repoURL: w.git.cloneUrl("app"), path: ".", targetRevision: "main" },
         destination: { name: "in-cluster", namespace: "{{ .name }}" },
-        syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"] },
+        syncPolicy: {
+          automated: { prune: true },
+          syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],
+        },
       },
     },
   });
@@ -119,7 +137,11 @@ test("a set moves to another agent, and what its applications deployed stays", a
   // The application as the set's controller makes it.
   const { apiVersion, kind, metadata } = (await held(w.namespace))!;
   const owner = { apiVersion, kind, name: "set", uid: metadata.uid!, controller: true };
-  await w.app("of-set", { repo: "app" }, { ownerReferences: [owner], finalizers: ["resources-finalizer.argocd.argoproj.io"] });
+  await w.app(
+    "of-set",
+    { repo: "app" },
+    { ownerReferences: [owner], finalizers: ["resources-finalizer.argocd.argoproj.io"] },
+  );
   await w.settled(isSynced(w.namespace, "of-set"), "synced by the first agent");
   const before = (await w.object(CONFIG_MAP, "of-set", "kept"))!;
   expect((await put("/v1/applicationsets/set?move=true", set("b"))).status).toBe(200);
@@ -146,7 +168,10 @@ test("a cluster's address changes under its application: the application follows
   expect((await put("/v1/clusters/edge", await cluster(`https://127.0.0.1:${port}`, "1"))).body.code).toBeUndefined();
   expect((await put("/v1/applications/follows", spec("a", "follows", { cluster: "edge" }))).status).toBe(201);
   await w.settled(isSynced(w.namespace, "follows"), "synced at the first address");
-  const [app, object] = [(await application(w.namespace, "follows"))!, (await w.object(CONFIG_MAP, "follows", "kept"))!];
+  const [app, object] = [
+    (await application(w.namespace, "follows"))!,
+    (await w.object(CONFIG_MAP, "follows", "kept"))!,
+  ];
   expect((await put("/v1/clusters/edge", await cluster(`https://localhost:${port}`, "2"))).status).toBe(200);
   await w.git.commit("app", { "cm.yaml": configMap("kept", { a: "3" }) }, "change");
   value(
@@ -161,5 +186,7 @@ test("a cluster's address changes under its application: the application follows
   expect((await application(w.namespace, "follows"))!.metadata.uid).toBe(app.metadata.uid);
   expect((await w.object(CONFIG_MAP, "follows", "kept"))!.metadata.uid).toBe(object.metadata.uid);
   const secret = (await w.object(RESOURCES.secret, w.namespace, "cluster-edge"))!;
-  expect(Buffer.from((secret.data as Record<string, string>).server!, "base64").toString()).toBe(`https://localhost:${port}`);
+  expect(Buffer.from((secret.data as Record<string, string>).server!, "base64").toString()).toBe(
+    `https://localhost:${port}`,
+  );
 }, 180_000);

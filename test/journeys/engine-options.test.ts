@@ -20,9 +20,11 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => w?.stop(), 30_000);
 
-const write = async (name: string, patch: object) => value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
+const write = async (name: string, patch: object) =>
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
 const state = (app: Application) => app.status?.operationState;
-const ended = (app: Application) => app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? "");
+const ended = (app: Application) =>
+  app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? "");
 
 /** Asks for a sync and waits for the end of that very one. */
 async function sync(name: string, asked: Operation["sync"] = {}): Promise<Application> {
@@ -39,7 +41,9 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 const uidOf = async (name: string) => (await w.object(JOB, name, "each"))?.metadata.uid;
 
 test("what is replaced by force is re-created at every sync, as a Job that is to run each time, and nothing else is", async () => {
-  await w.git.createRepository("forced", { files: { "a.yaml": configMap("a", {}), "job.yaml": job("Force=true,Replace=true") } });
+  await w.git.createRepository("forced", {
+    files: { "a.yaml": configMap("a", {}), "job.yaml": job("Force=true,Replace=true") },
+  });
   await w.app("forced", { repo: "forced", syncPolicy: BY_HAND });
   const uids = new Set<string | undefined>();
   const versions: (string | undefined)[] = [];
@@ -68,9 +72,15 @@ test("a list with the same key twice is refused with advice, and synced by a cli
   await w.app("twice", { repo: "twice", syncPolicy: BY_HAND });
   const refused = await sync("twice");
   expect(state(refused)?.phase).toBe("Failed");
-  expect(JSON.stringify(state(refused))).toMatch(/duplicate entries for key.*set the sync option ServerSideApply=false/);
+  expect(JSON.stringify(state(refused))).toMatch(
+    /duplicate entries for key.*set the sync option ServerSideApply=false/,
+  );
 
-  await w.git.commit("twice", { "d.yaml": twice("2", "ServerSideApply=false", ", gone: soon") }, "on the client's side");
+  await w.git.commit(
+    "twice",
+    { "d.yaml": twice("2", "ServerSideApply=false", ", gone: soon") },
+    "on the client's side",
+  );
   await sync("twice");
   await w.until("twice", synced, "Synced");
   const read = async () => (await w.object(DEPLOYMENT, "twice", "twice"))!;
@@ -85,22 +95,29 @@ test("a list with the same key twice is refused with advice, and synced by a cli
   });
 
   // What others add stays; what has left Git goes.
-  value(await w.client.mergePatch(DEPLOYMENT, "twice", "twice", { spec: { replicas: 2 }, metadata: { annotations: { theirs: "kept" } } }));
+  value(
+    await w.client.mergePatch(DEPLOYMENT, "twice", "twice", {
+      spec: { replicas: 2 },
+      metadata: { annotations: { theirs: "kept" } },
+    }),
+  );
   await w.git.commit("twice", { "d.yaml": twice("3", "ServerSideApply=false") }, "another value");
   await sync("twice");
   await w.until("twice", synced, "Synced");
   const after = await read();
-  expect([envOf(after)[1].value, after.spec.replicas, after.metadata.annotations!.theirs, after.metadata.annotations!.gone]).toEqual([
-    "3",
-    2,
-    "kept",
-    undefined,
-  ]);
+  expect([
+    envOf(after)[1].value,
+    after.spec.replicas,
+    after.metadata.annotations!.theirs,
+    after.metadata.annotations!.gone,
+  ]).toEqual(["3", 2, "kept", undefined]);
 
   // Drift is seen.
   value(
     await w.client.mergePatch(DEPLOYMENT, "twice", "twice", {
-      spec: { template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "main", image: "drifted" }] } } },
+      spec: {
+        template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "main", image: "drifted" }] } },
+      },
     }),
   );
   await w.until("twice", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
@@ -114,7 +131,9 @@ test("what cannot be changed is re-created where the object or the operation say
   await w.git.commit("immutable", { "job.yaml": job("Validate=true", "other") }, "another image");
   expect(state(await sync("immutable"))?.phase).toBe("Failed");
   expect(await uidOf("immutable")).toBe(uid);
-  expect(state(await sync("immutable", { syncStrategy: { hook: { force: true } } }))).toMatchObject({ phase: "Succeeded" });
+  expect(state(await sync("immutable", { syncStrategy: { hook: { force: true } } }))).toMatchObject({
+    phase: "Succeeded",
+  });
   expect(await uidOf("immutable")).not.toBe(uid);
 });
 
@@ -122,19 +141,36 @@ test("a sync of what differs alone does not wait for what is as it should be", a
   const late = (rev: string) => configMap("late", { rev }, ', annotations: {argocd.argoproj.io/sync-wave: "1"}');
   const files = (rev: string) => ({ "a.yaml": fourObjects(), "late.yaml": late(rev) });
   await w.git.createRepository("only", { files: files("1") });
-  await w.app("only", { repo: "only", syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "ApplyOutOfSyncOnly=true"] } });
+  await w.app("only", {
+    repo: "only",
+    syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "ApplyOutOfSyncOnly=true"] },
+  });
   // No controller-manager runs here: the Deployment of the first wave never tells of itself, and this test says that it is well.
   await write("only", { operation: { sync: {} } });
   await w.settled(async () => (await w.object(DEPLOYMENT, "only", "web")) !== undefined, "a Deployment");
   const tell = (observedGeneration: number) =>
     w.client
-      .mergePatch(DEPLOYMENT, "only", "web", { status: { observedGeneration, conditions: [] } }, { subresource: "status" })
+      .mergePatch(
+        DEPLOYMENT,
+        "only",
+        "web",
+        { status: { observedGeneration, conditions: [] } },
+        { subresource: "status" },
+      )
       .then(value);
   await tell(1);
   await w.until("only", synced);
   // Now it is not well, and no part of what is to be synced.
   const failing = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
-  value(await w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { conditions: [failing] } }, { subresource: "status" }));
+  value(
+    await w.client.mergePatch(
+      DEPLOYMENT,
+      "only",
+      "web",
+      { status: { conditions: [failing] } },
+      { subresource: "status" },
+    ),
+  );
   await w.until("only", (app) => app.status?.health?.status === "Degraded", "Degraded");
   await w.git.commit("only", files("2"), "the later wave");
   const app = await sync("only");
@@ -153,7 +189,11 @@ test("other labels for the namespace are a difference, and the next sync brings 
   await w.until("labelled", synced);
   expect(await label()).toBe("a");
   await write("labelled", { spec: { syncPolicy: managed("b") } });
-  await w.until("labelled", (app) => synced(app) && state(app)?.syncResult?.managedNamespaceMetadata?.labels?.team === "b", "at b");
+  await w.until(
+    "labelled",
+    (app) => synced(app) && state(app)?.syncResult?.managedNamespaceMetadata?.labels?.team === "b",
+    "at b",
+  );
   expect(await label()).toBe("b");
   await write("labelled", { spec: { syncPolicy: { automated: null, ...managed("c") } } });
   await w.until("labelled", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
@@ -166,12 +206,23 @@ test("other labels for the namespace are a difference, and the next sync brings 
 
 test("an operation's own options count as the application's do; objects of its own are refused by name", async () => {
   await w.git.createRepository("own", { files: { "a.yaml": configMap("a", {}) } });
-  await w.app("own", { repo: "own", syncPolicy: {}, ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }] });
+  await w.app("own", {
+    repo: "own",
+    syncPolicy: {},
+    ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }],
+  });
   expect(synced(await sync("own", { syncOptions: ["CreateNamespace=true"] }))).toBe(true);
-  const app = await sync("own", { manifests: [JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" } })] });
-  expect(state(app)).toMatchObject({ phase: "Failed", message: expect.stringMatching(/operation\.sync\.manifests is refused/) });
+  const app = await sync("own", {
+    manifests: [JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" } })],
+  });
+  expect(state(app)).toMatchObject({
+    phase: "Failed",
+    message: expect.stringMatching(/operation\.sync\.manifests is refused/),
+  });
   expect(await w.object(CONFIG_MAP, "own", "mine")).toBeUndefined();
-  expect(app.status?.sync?.comparedTo).toMatchObject({ ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }] });
+  expect(app.status?.sync?.comparedTo).toMatchObject({
+    ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }],
+  });
 });
 
 test("nothing is done on a cluster whose Secret says so, not even a deletion, and all of it afterwards", async () => {
@@ -226,7 +277,8 @@ spec: {size: 1, color: blue}
 `;
   await w.git.createRepository("strange", { files: { "a.yaml": strange() } });
   await w.app("strange", { repo: "strange", syncPolicy: BY_HAND });
-  const results = (app: Application) => Object.fromEntries((state(app)?.syncResult?.resources ?? []).map((r) => [r.kind, r]));
+  const results = (app: Application) =>
+    Object.fromEntries((state(app)?.syncResult?.resources ?? []).map((r) => [r.kind, r]));
   const refused = await sync("strange");
   expect(state(refused)?.phase).toBe("Failed");
   expect(results(refused).Deployment).toMatchObject({
@@ -238,11 +290,17 @@ spec: {size: 1, color: blue}
   const lenient = await sync("strange", { syncOptions: ["Validate=false"] });
   expect(state(lenient)?.phase).toBe("Succeeded");
   const [said, told] = [results(lenient).Deployment?.message, results(lenient).Gadget?.message];
-  expect(said).toMatch(/\(without \.spec\.color, \.spec\.template\.spec\.containers\[name="web"\]\.tint, which its kind does not have\)$/);
+  expect(said).toMatch(
+    /\(without \.spec\.color, \.spec\.template\.spec\.containers\[name="web"\]\.tint, which its kind does not have\)$/,
+  );
   expect(told).toMatch(/\(without \.spec\.color, which its kind does not have\)$/);
   for (const where of ["in the application", "in the object"]) {
     if (where === "in the object")
-      await w.git.commit("strange", { "a.yaml": strange(", annotations: {argocd.argoproj.io/sync-options: Validate=false}") }, where);
+      await w.git.commit(
+        "strange",
+        { "a.yaml": strange(", annotations: {argocd.argoproj.io/sync-options: Validate=false}") },
+        where,
+      );
     const syncOptions = where === "in the object" ? BY_HAND.syncOptions : [...BY_HAND.syncOptions, "Validate=false"];
     await write("strange", { spec: { syncPolicy: { syncOptions } } });
     const app = await sync("strange");
@@ -278,7 +336,10 @@ test("a replaced object is validated too: what its kind does not have fails the 
 });
 
 test("a controller that is told to end waits for no object that is to go, and the one after it ends the sync", async () => {
-  const made = job("Force=true,Replace=true").replace("metadata: {name: each,", "metadata: {name: each, finalizers: [example.com/stays],");
+  const made = job("Force=true,Replace=true").replace(
+    "metadata: {name: each,",
+    "metadata: {name: each, finalizers: [example.com/stays],",
+  );
   await w.git.createRepository("staying", { files: { "job.yaml": made } });
   await w.app("staying", { repo: "staying", syncPolicy: BY_HAND });
   await sync("staying");
@@ -298,7 +359,8 @@ test("a controller that is told to end waits for no object that is to go, and th
 });
 
 test("between two waves there is as long a pause as is asked for, and none after the last", async () => {
-  const wave = (name: string, n: number) => configMap(name, {}, `, annotations: {argocd.argoproj.io/sync-wave: "${n}"}`);
+  const wave = (name: string, n: number) =>
+    configMap(name, {}, `, annotations: {argocd.argoproj.io/sync-wave: "${n}"}`);
   await w.git.createRepository("slow", { files: { "a.yaml": wave("a", 0), "b.yaml": wave("b", 1) } });
   await w.app("slow", { repo: "slow", syncPolicy: BY_HAND });
   const took = async () => {

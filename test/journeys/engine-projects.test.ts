@@ -20,13 +20,22 @@ const rbac = (kind: string, plural: string): Resource => ({
 const all = { server: "*", namespace: "*" };
 const everything = { sourceRepos: ["*"], destinations: [all], clusterResourceWhitelist: [{ group: "*", kind: "*" }] };
 async function project(name: string, spec: object): Promise<KubeObject> {
-  const object = { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { name, namespace: w.namespace }, spec };
+  const object = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name, namespace: w.namespace },
+    spec,
+  };
   return value(await w.client.apply(RESOURCES.appProject, object));
 }
 const namespace = async (name: string) =>
   value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
 const results = (app: App) => app.status?.operationState?.syncResult?.resources ?? [];
-const plain = { automated: { prune: true, selfHeal: true }, retry: { limit: 0 }, syncOptions: ["PrunePropagationPolicy=background"] };
+const plain = {
+  automated: { prune: true, selfHeal: true },
+  retry: { limit: 0 },
+  syncOptions: ["PrunePropagationPolicy=background"],
+};
 
 test("an application of a project that does not exist is refused by name, and goes on when it is there", async () => {
   await w.git.createRepository("absent", { files: { "a.yaml": configMap("a", { a: "1" }) } });
@@ -48,14 +57,20 @@ test("an application of a project that does not exist is refused by name, and go
 
 test("a chart's dependency comes from where the project permits it, and a change of the project is heard at once", async () => {
   const needs = 'dependencies: [{name: d, version: "1", repository: "https://charts.corp.internal"}]';
-  await w.git.createRepository("needy", { files: { "Chart.yaml": `apiVersion: v2\nname: c\nversion: 0.1.0\n${needs}\n` } });
+  await w.git.createRepository("needy", {
+    files: { "Chart.yaml": `apiVersion: v2\nname: c\nversion: 0.1.0\n${needs}\n` },
+  });
   await project("needy", { ...everything, sourceRepos: [w.git.cloneUrl("needy")] });
   await w.app("needy", { repo: "needy", project: "needy" });
   const app = await w.until("needy", (a) => condition(a, "DependencyRefused") !== undefined, "refused");
   expect(condition(app, "DependencyRefused")?.message).toMatch(/not permitted by the project's sourceRepos/);
   // Permitted now, but it is a name of a private network: those are registered.
   await project("needy", everything);
-  await w.until("needy", (a) => /a private address/.test(condition(a, "DependencyRefused")?.message ?? ""), "permitted");
+  await w.until(
+    "needy",
+    (a) => /a private address/.test(condition(a, "DependencyRefused")?.message ?? ""),
+    "permitted",
+  );
 });
 
 test("a project that cannot be read permits nothing", async () => {
@@ -109,7 +124,9 @@ test("an object of a kind or namespace that the project does not permit keeps ev
 
 test("what a project does not permit any more is neither pruned nor deleted", async () => {
   await project("narrowed", everything);
-  await w.git.createRepository("narrowed", { files: { "a.yaml": configMap("a", {}), "b.yaml": configMap("b", {}), "s.txt": "" } });
+  await w.git.createRepository("narrowed", {
+    files: { "a.yaml": configMap("a", {}), "b.yaml": configMap("b", {}), "s.txt": "" },
+  });
   await namespace("narrowed");
   await w.app(
     "narrowed",
@@ -170,13 +187,25 @@ test("a project's account writes, and what it may not write is not written", asy
   await w.refresh("acting");
   await w.until("acting", synced);
   // A destination for which the project names nobody: nobody writes.
-  await w.app("actless", { repo: "acting", project: "acting", destination: { name: "in-cluster", namespace: "other" } });
+  await w.app("actless", {
+    repo: "acting",
+    project: "acting",
+    destination: { name: "in-cluster", namespace: "other" },
+  });
   const refused = await w.until("actless", (a) => condition(a, "ServiceAccountNotFound") !== undefined, "refused");
-  expect(condition(refused, "ServiceAccountNotFound")?.message).toMatch(/no matching service account found .* namespace other/);
+  expect(condition(refused, "ServiceAccountNotFound")?.message).toMatch(
+    /no matching service account found .* namespace other/,
+  );
 });
 
 describe("sync windows", () => {
-  const deny = { kind: "deny", schedule: "* * * * *", duration: "2h", applications: ["held*"], description: "stocktaking" };
+  const deny = {
+    kind: "deny",
+    schedule: "* * * * *",
+    duration: "2h",
+    applications: ["held*"],
+    description: "stocktaking",
+  };
 
   test("an automatic sync waits for its window, names it, and runs when it opens", async () => {
     await project("windows", { ...everything, syncWindows: [deny] });
@@ -185,7 +214,9 @@ describe("sync windows", () => {
     const app = await w.until("held", (a) => condition(a, "SyncWindow") !== undefined, "held back");
     expect(app.status?.sync?.status).toBe("OutOfSync");
     expect(app.status?.operationState).toBeUndefined();
-    expect(condition(app, "SyncWindow")?.message).toBe('Sync operation blocked by sync window (deny "* * * * *" for 2h: stocktaking)');
+    expect(condition(app, "SyncWindow")?.message).toBe(
+      'Sync operation blocked by sync window (deny "* * * * *" for 2h: stocktaking)',
+    );
     expect(await w.object(CONFIG_MAP, "held", "a")).toBeUndefined();
     await project("windows", { ...everything, syncWindows: [{ ...deny, schedule: "0 0 31 2 *" }] });
     const after = await w.until("held", synced);
@@ -195,7 +226,11 @@ describe("sync windows", () => {
   test("a sync by hand is held back too, unless the window lets people through; it can be terminated", async () => {
     await project("byhand", { ...everything, syncWindows: [deny] });
     await w.git.createRepository("byhand", { files: { "a.yaml": configMap("a", { a: "1" }) } });
-    await w.app("held-byhand", { repo: "byhand", project: "byhand", syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
+    await w.app("held-byhand", {
+      repo: "byhand",
+      project: "byhand",
+      syncPolicy: { syncOptions: ["CreateNamespace=true"] },
+    });
     await w.until("held-byhand", (a) => a.status?.sync?.status === "OutOfSync");
     const ask = async () =>
       value(

@@ -42,7 +42,11 @@ test("a hint costs one question to the remote for 30 applications, and renders t
   const calls = counted();
   const asked = w.git.requests("mono");
   const patches = w.controller.deps.home.requests.PATCH!;
-  const revision = await w.git.commit("mono", { "apps/mono-7/all.yaml": configMap("conf", { rev: "2" }) }, "one of thirty");
+  const revision = await w.git.commit(
+    "mono",
+    { "apps/mono-7/all.yaml": configMap("conf", { rev: "2" }) },
+    "one of thirty",
+  );
   // Another spelling of the address than the applications have.
   await w.controller.repositoryChanged(`${w.git.url}/MONO`);
   await w.until("mono-7", (app) => synced(app) && app.status?.sync?.revision === revision, "at the new commit");
@@ -79,13 +83,16 @@ test("what is read outside of the path counts: a base, a library, values of anot
       "jsonnet/main.jsonnet":
         "local lib = import 'rev.libsonnet'; { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf' }, data: { rev: lib.rev } }\n",
       "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
-      "chart/templates/conf.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {rev: {{ .Values.rev | quote }}}\n",
+      "chart/templates/conf.yaml":
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {rev: {{ .Values.rev | quote }}}\n",
     },
   });
   await w.git.createRepository("values", { files: { "prod/values.yaml": "rev: '1'\n" } });
   const repoURL = w.git.cloneUrl("parts");
   await w.app("overlay", { repo: "parts", path: "overlay" });
-  await w.app("library", { source: { repoURL, path: "jsonnet", targetRevision: "main", directory: { jsonnet: { libs: ["lib"] } } } });
+  await w.app("library", {
+    source: { repoURL, path: "jsonnet", targetRevision: "main", directory: { jsonnet: { libs: ["lib"] } } },
+  });
   const chart = { repoURL, path: "chart", targetRevision: "main", helm: { valueFiles: ["$values/prod/values.yaml"] } };
   const values = { repoURL: w.git.cloneUrl("values"), targetRevision: "main", ref: "values" };
   await w.app("charted", { source: undefined, sources: [chart, values] });
@@ -170,7 +177,15 @@ test("two shards look at every application, and at each only one of them", async
   const { home, repo, log } = w.controller.deps;
   const abort = new AbortController();
   const lookup = async () => repo as RepoService;
-  const other = new Controller({ home, namespace: w.namespace, repo, lookup, log, signal: abort.signal, shard: new Shard(1, 2) });
+  const other = new Controller({
+    home,
+    namespace: w.namespace,
+    repo,
+    lookup,
+    log,
+    signal: abort.signal,
+    shard: new Shard(1, 2),
+  });
   await other.start();
   await Promise.all(names.map((name) => w.app(name, { repo: "shared", path: `apps/${name}` })));
   await Promise.all(names.map((name) => w.until(name, synced, "synced")));

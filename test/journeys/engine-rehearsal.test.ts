@@ -10,11 +10,13 @@ beforeAll(async () => {
 afterAll(() => w?.stop(), 30_000);
 
 const state = (app: Application) => app.status?.operationState;
-const results = (app: Application) => state(app)?.syncResult?.resources?.map((r) => `${r.name} ${r.status} ${r.message}`);
+const results = (app: Application) =>
+  state(app)?.syncResult?.resources?.map((r) => `${r.name} ${r.status} ${r.message}`);
 async function sync(name: string, asked: Operation["sync"]): Promise<Application> {
   const before = state(await w.get(name))?.startedAt;
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { operation: { sync: asked } }));
-  const ended = (app: Application) => app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? "");
+  const ended = (app: Application) =>
+    app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? "");
   return w.until(name, (app) => ended(app) && state(app)?.startedAt !== before, "tried");
 }
 const hook = configMap("hook", {}, ", annotations: {argocd.argoproj.io/hook: PreSync}");
@@ -41,10 +43,21 @@ test("a dry run tells of each object what would become of it, and nothing is wri
 
   expect(synced(await sync("tried", {}))).toBe(true);
   const versions = async () =>
-    Promise.all(["a", "b", "hook", "c"].map(async (name) => (await w.object(CONFIG_MAP, "tried", name))?.metadata.resourceVersion));
-  await w.settled(async () => (await w.object(CONFIG_MAP, "tried", "hook"))?.metadata.finalizers === undefined, "let go of");
+    Promise.all(
+      ["a", "b", "hook", "c"].map(
+        async (name) => (await w.object(CONFIG_MAP, "tried", name))?.metadata.resourceVersion,
+      ),
+    );
+  await w.settled(
+    async () => (await w.object(CONFIG_MAP, "tried", "hook"))?.metadata.finalizers === undefined,
+    "let go of",
+  );
   const before = await versions();
-  await w.git.commit("tried", { "a.yaml": configMap("a", { rev: "2" }), "b.yaml": null, "c.yaml": configMap("c", {}) }, "two");
+  await w.git.commit(
+    "tried",
+    { "a.yaml": configMap("a", { rev: "2" }), "b.yaml": null, "c.yaml": configMap("c", {}) },
+    "two",
+  );
   const second = await sync("tried", { dryRun: true, prune: true });
   expect(results(second)?.sort()).toEqual([
     "a Synced configmap/a configured (dry run)",
@@ -64,7 +77,9 @@ test("a dry run fails for what the API server would refuse", async () => {
     files: { "a.yaml": configMap("a", {}), "b.yaml": configMap("b", {}).replace("data: {}", "data: []") },
   });
   await w.app("refused", { repo: "refused", syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "refused" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "refused" } }),
+  );
   const app = await sync("refused", { dryRun: true });
   expect(state(app)).toMatchObject({ phase: "Failed", message: "one or more objects failed to apply (dry run)" });
   expect(state(app)?.syncResult?.resources?.map((r) => [r.name, r.status])).toEqual(
@@ -79,12 +94,16 @@ test("a dry run fails for what the API server would refuse", async () => {
 test("a kind that the cluster does not have fails a sync before its first write, in whichever wave it is", async () => {
   const widget = (options = "") =>
     `apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, annotations: {argocd.argoproj.io/sync-wave: "5"${options}}}\n`;
-  await w.git.createRepository("late", { files: { "a.yaml": configMap("a", {}, wave(-1)), "hook.yaml": hook, "w.yaml": widget() } });
+  await w.git.createRepository("late", {
+    files: { "a.yaml": configMap("a", {}, wave(-1)), "hook.yaml": hook, "w.yaml": widget() },
+  });
   await w.app("late", { repo: "late", syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
   const app = await sync("late", {});
   expect(state(app)).toMatchObject({
     phase: "Failed",
-    message: expect.stringMatching(/^one or more synchronization tasks are not valid: The Kubernetes API could not find/),
+    message: expect.stringMatching(
+      /^one or more synchronization tasks are not valid: The Kubernetes API could not find/,
+    ),
   });
   expect(state(app)?.syncResult?.resources).toMatchObject([
     {

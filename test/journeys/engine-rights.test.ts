@@ -6,7 +6,13 @@ import { CONFIG_MAP, configMap, settings, synced, value, type World, world } fro
 /** What becomes of kinds that the agent's account may not list, as `resource.respectRBAC` of `argocd-cm` says it. */
 const GROUP = "rbac.authorization.k8s.io";
 const SERVICE: Resource = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
-const of = (kind: string, plural: string): Resource => ({ group: GROUP, version: "v1", kind, plural, namespaced: false });
+const of = (kind: string, plural: string): Resource => ({
+  group: GROUP,
+  version: "v1",
+  kind,
+  plural,
+  namespaced: false,
+});
 let w: World;
 beforeAll(async () => {
   w = await world();
@@ -66,6 +72,9 @@ test.each(["normal", "strict"])(
     // A program that has just begun knows of it by the status alone.
     await w.restart({ config: { ...parseKubeconfig(readFileSync(w.api.kubeconfig, "utf8")), impersonate: "narrow" } });
     value(await w.client.delete(RESOURCES.application, w.namespace, how));
-    await w.settled(async () => (await w.object(CONFIG_MAP, how, "conf")) === undefined && (await color(how)) === undefined, "deleted");
+    await w.settled(
+      async () => (await w.object(CONFIG_MAP, how, "conf")) === undefined && (await color(how)) === undefined,
+      "deleted",
+    );
   },
 );

@@ -3,7 +3,17 @@ import { KubeClient } from "../../server/kube/client.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
-import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  DEPLOYMENT,
+  fourObjects,
+  synced,
+  value,
+  type World,
+  world,
+} from "./engine-world.ts";
 
 let w: World;
 beforeAll(async () => {
@@ -41,7 +51,11 @@ describe("differences that are ignored", () => {
   ])("by %s: they are none, and a sync leaves them as they are", async (how, rule) => {
     const name = `ignore-${how}`;
     await w.git.createRepository(name, { files: { "a.yaml": fourObjects().replace("replicas: 0", "replicas: 1") } });
-    await w.app(name, { repo: name, syncPolicy: manual, ignoreDifferences: [{ group: "apps", kind: "Deployment", ...rule }] });
+    await w.app(name, {
+      repo: name,
+      syncPolicy: manual,
+      ignoreDifferences: [{ group: "apps", kind: "Deployment", ...rule }],
+    });
     await w.until(name, synced);
     await byHand(name, { spec: { replicas: 3 } }, "autoscaler");
     await byHand(name, { metadata: { labels: { app: "other" } } });
@@ -61,7 +75,9 @@ describe("differences that are ignored", () => {
     await w.until("everywhere", synced);
     await byHand("everywhere", { spec: { replicas: 2 } });
     await w.until("everywhere", (a) => a.status?.sync?.status === "OutOfSync");
-    await settings({ "resource.customizations.ignoreDifferences.apps_Deployment": "jqPathExpressions: [.spec.replicas]" });
+    await settings({
+      "resource.customizations.ignoreDifferences.apps_Deployment": "jqPathExpressions: [.spec.replicas]",
+    });
     await w.until("everywhere", synced);
     await settings({});
     await w.until("everywhere", (a) => a.status?.sync?.status === "OutOfSync");
@@ -69,7 +85,10 @@ describe("differences that are ignored", () => {
 
   test("an expression that cannot be read is a condition, not a silence", async () => {
     await w.git.createRepository("badrule", { files: { "a.yaml": configMap("a", {}) } });
-    await w.app("badrule", { repo: "badrule", ignoreDifferences: [{ kind: "ConfigMap", jqPathExpressions: [".data["] }] });
+    await w.app("badrule", {
+      repo: "badrule",
+      ignoreDifferences: [{ kind: "ConfigMap", jqPathExpressions: [".data["] }],
+    });
     const app = await w.until("badrule", (a) => condition(a, "IgnoreRuleInvalid") !== undefined);
     expect(condition(app, "IgnoreRuleInvalid")?.message).toMatch(/jq path expression \.data\[ cannot be used/);
   });
@@ -87,21 +106,30 @@ test("kinds that the settings leave out are neither applied nor pruned", async (
   });
   const next = await w.git.commit("excluded", { "d.yaml": null, "b.yaml": configMap("b", {}) }, "without it");
   await w.refresh("excluded");
-  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "excluded", { operation: { sync: { prune: true } } }));
+  value(
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "excluded", { operation: { sync: { prune: true } } }),
+  );
   await w.until("excluded", at(next));
   expect(await w.object(DEPLOYMENT, "excluded", "web")).toBeDefined();
   await settings({});
 });
 
 test("what was applied by another's hand before becomes ours: what Git has no longer is removed", async () => {
-  value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "migrate" } }));
+  value(
+    await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "migrate" } }),
+  );
   for (const [manager, name] of [
     ["kubectl-client-side-apply", "a"],
     ["argocd-controller", "b"],
     ["somebody", "c"],
   ]) {
     const client = new KubeClient(parseKubeconfig(readFileSync(w.api.kubeconfig, "utf8")), { fieldManager: manager });
-    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: name!, namespace: "migrate" }, data: { old: "1", same: "1" } };
+    const object = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: name!, namespace: "migrate" },
+      data: { old: "1", same: "1" },
+    };
     value(await client.create(CONFIG_MAP, object));
     await client.close();
   }
@@ -133,7 +161,13 @@ test("objects of a namespace that belong to no application are told, where the p
   await w.app("orphans", { repo: "orphans", project: "watched" });
   await w.until("orphans", synced);
   for (const name of ["left", "cache-1"])
-    value(await w.client.create(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "orphans" } }));
+    value(
+      await w.client.create(CONFIG_MAP, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name, namespace: "orphans" },
+      }),
+    );
   await w.refresh("orphans");
   const app = await w.until("orphans", (a) => condition(a, "OrphanedResources") !== undefined);
   expect(condition(app, "OrphanedResources")).toMatchObject({
@@ -142,7 +176,9 @@ test("objects of a namespace that belong to no application are told, where the p
   });
   value(await w.client.apply(RESOURCES.appProject, project({ ignore: [{ kind: "ConfigMap", name: "cache-*" }] })));
   await w.refresh("orphans");
-  await w.until("orphans", (a) => /has 1 orphaned resources: \/ConfigMap left/.test(condition(a, "OrphanedResources")?.message ?? ""));
+  await w.until("orphans", (a) =>
+    /has 1 orphaned resources: \/ConfigMap left/.test(condition(a, "OrphanedResources")?.message ?? ""),
+  );
 });
 
 test("an application waits for those it depends on, and says for which", async () => {
@@ -166,7 +202,11 @@ test("a newer commit takes the place of an automatic sync that waits", async () 
   await w.git.createRepository("newer", { files: { "a.yaml": waves("web:broken") } });
   await w.app("newer", { repo: "newer" });
   // No Pod ever becomes ready here, so the first wave waits for ever.
-  await w.until("newer", (a) => /^waiting for healthy state of/.test(a.status?.operationState?.message ?? ""), "waiting");
+  await w.until(
+    "newer",
+    (a) => /^waiting for healthy state of/.test(a.status?.operationState?.message ?? ""),
+    "waiting",
+  );
   const next = await w.git.commit("newer", { "a.yaml": waves("web:fixed") }, "the fix");
   await w.refresh("newer");
   const app = await w.until(
@@ -175,7 +215,9 @@ test("a newer commit takes the place of an automatic sync that waits", async () 
     "at the newer commit",
   );
   expect(app.status?.operationState?.operation.initiatedBy).toEqual({ automated: true });
-  expect((await w.object(DEPLOYMENT, "newer", "web"))?.spec.template.spec.containers[0].image).toBe("registry.example/web:fixed");
+  expect((await w.object(DEPLOYMENT, "newer", "web"))?.spec.template.spec.containers[0].image).toBe(
+    "registry.example/web:fixed",
+  );
   expect(await w.object(CONFIG_MAP, "newer", "late")).toBeUndefined();
 });
 
@@ -183,7 +225,10 @@ test("a further attempt goes to the newest commit where that is asked for", asyn
   const bad = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 99999}]}\n";
   const retry = { limit: 5, backoff: { duration: "1s", factor: 1 }, refresh: true };
   await w.git.createRepository("retry-new", { files: { "s.yaml": bad } });
-  await w.app("retry-new", { repo: "retry-new", syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"], retry } });
+  await w.app("retry-new", {
+    repo: "retry-new",
+    syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"], retry },
+  });
   await w.until("retry-new", (a) => /Retrying attempt #1/.test(a.status?.operationState?.message ?? ""), "retrying");
   const next = await w.git.commit("retry-new", { "s.yaml": bad.replace("99999", "99") }, "a port that exists");
   // Nobody refreshes: the attempt itself looks.

@@ -29,17 +29,30 @@ const everything = {
   clusterResourceWhitelist: [{ group: "*", kind: "*" }],
 };
 async function project(name: string, spec: object): Promise<void> {
-  const object: KubeObject = { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { name, namespace: w.namespace }, spec };
+  const object: KubeObject = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name, namespace: w.namespace },
+    spec,
+  };
   value(await w.client.apply(RESOURCES.appProject, object));
 }
 const trust = async (keys: string[]) => {
-  const data = Object.fromEntries(await Promise.all(keys.map(async (one) => [one.slice(-16), await gpg.armoured(one)] as const)));
-  const metadata = { name: "argocd-gpg-keys-cm", namespace: w.namespace, labels: { "app.kubernetes.io/part-of": "argocd" } };
+  const data = Object.fromEntries(
+    await Promise.all(keys.map(async (one) => [one.slice(-16), await gpg.armoured(one)] as const)),
+  );
+  const metadata = {
+    name: "argocd-gpg-keys-cm",
+    namespace: w.namespace,
+    labels: { "app.kubernetes.io/part-of": "argocd" },
+  };
   value(await w.client.apply(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap", metadata, data }));
 };
 async function secret(name: string, type: string, data: Record<string, string>): Promise<KubeObject> {
   const metadata = { name, namespace: w.namespace, labels: { "argocd.argoproj.io/secret-type": type } };
-  const encoded = Object.fromEntries(Object.entries(data).map(([field, text]) => [field, Buffer.from(text).toString("base64")]));
+  const encoded = Object.fromEntries(
+    Object.entries(data).map(([field, text]) => [field, Buffer.from(text).toString("base64")]),
+  );
   return value(await w.client.create(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, data: encoded }));
 }
 const shown = async (namespace: string) => (await w.object(CONFIG_MAP, namespace, "a"))?.data?.v;
@@ -53,7 +66,10 @@ test("what is not signed by a key of the project is not synced, and policy and k
   const repository = await w.git.createRepository(name, { files: { "a.yaml": configMap("a", { v: "1" }) } });
   await w.app(name, { repo: name, project: "careful" });
   const refused = await w.until(name, (app) => condition(app, "SignatureMissing") !== undefined, "refused");
-  expect(condition(refused, "SignatureMissing")).toMatchObject({ type: "ComparisonError", message: expect.stringMatching(/commit -S/) });
+  expect(condition(refused, "SignatureMissing")).toMatchObject({
+    type: "ComparisonError",
+    message: expect.stringMatching(/commit -S/),
+  });
   expect(refused.status?.sync?.status).toBe("Unknown");
   expect(await shown(name)).toBeUndefined();
 
@@ -120,7 +136,11 @@ test("credentials that are kept for a project are used for its applications alon
   // The shared look at a repository goes in by the way of each project.
   await w.git.commit("closed", { "a.yaml": configMap("a", { v: "2" }) }, "change");
   await w.controller.repositoryChanged(w.git.cloneUrl("closed"), {});
-  await w.until("inside", (app) => app.status?.sync?.status === "Synced" && app.status.history?.length === 2, "Synced anew");
+  await w.until(
+    "inside",
+    (app) => app.status?.sync?.status === "Synced" && app.status.history?.length === 2,
+    "Synced anew",
+  );
   expect([await shown("inside"), await shown("outside")]).toEqual(["2", undefined]);
 }, 60_000);
 
@@ -131,7 +151,11 @@ test("a connection is tried as its own Secret says, with what templates lend, fo
   try {
     const ctx = { client: w.client, namespace: w.namespace } as AgentContext;
     await w.git.createRepository("tried/one", { users: { ana: "pw" }, files: { "a.yaml": configMap("a", {}) } });
-    await secret("creds-tried", "repo-creds", { url: w.git.cloneUrl("tried/one").replace("one.git", ""), username: "ana", password: "pw" });
+    await secret("creds-tried", "repo-creds", {
+      url: w.git.cloneUrl("tried/one").replace("one.git", ""),
+      username: "ana",
+      password: "pw",
+    });
     const tried = async (name: string, data: Record<string, string>) => {
       const { connection } = await testRepository(ctx, repo, await secret(name, "repository", data));
       return connection.state === "Failed" ? connection.reason : connection.state;
@@ -140,8 +164,12 @@ test("a connection is tried as its own Secret says, with what templates lend, fo
     expect(await tried("t1", { url })).toBe("Successful");
     expect(await tried("t2", { url, username: "ana", password: "no", project: "one" })).toBe("AuthenticationFailed");
     expect(await tried("t3", { url, type: "helm" })).toBe("RepositoryNotFound");
-    expect(await tried("t4", { url: "oci://127.0.0.1:1/x", type: "oci", insecureOCIForceHttp: "true" })).toBe("ConnectionRefused");
-    expect(await tried("t5", { url: "https://nowhere.invalid/x", gcpServiceAccountKey: "{}" })).toBe("AuthenticationFailed");
+    expect(await tried("t4", { url: "oci://127.0.0.1:1/x", type: "oci", insecureOCIForceHttp: "true" })).toBe(
+      "ConnectionRefused",
+    );
+    expect(await tried("t5", { url: "https://nowhere.invalid/x", gcpServiceAccountKey: "{}" })).toBe(
+      "AuthenticationFailed",
+    );
   } finally {
     repo.close();
     rmSync(folder, { recursive: true, force: true });

@@ -45,7 +45,9 @@ test("an application of several sources: values of one repository for a chart of
     undefined,
     3,
   ]);
-  expect(app.status?.conditions).toMatchObject([{ type: "RepeatedResourceWarning", message: expect.stringContaining("appeared 2 times") }]);
+  expect(app.status?.conditions).toMatchObject([
+    { type: "RepeatedResourceWarning", message: expect.stringContaining("appeared 2 times") },
+  ]);
 
   const changed = await w.git.commit("values", { "prod.yaml": "greeting: newer\n" }, "values");
   await w.refresh("several");
@@ -58,5 +60,7 @@ test("a source that is not right says which one", async () => {
   const repoURL = "https://git.example.invalid/x";
   await w.app("odd", { source: undefined, sources: [{ repoURL, ref: "a" }, { repoURL }] });
   const app = await w.until("odd", (a) => a.status?.sync?.status === "Unknown");
-  expect(app.status?.conditions).toMatchObject([{ type: "InvalidSpecError", message: expect.stringContaining("spec.sources[1].path") }]);
+  expect(app.status?.conditions).toMatchObject([
+    { type: "InvalidSpecError", message: expect.stringContaining("spec.sources[1].path") },
+  ]);
 });

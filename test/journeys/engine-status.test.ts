@@ -38,7 +38,14 @@ async function grant(namespace: string | undefined, rules: object[]): Promise<vo
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: "silent" },
     subjects: [{ kind: "User", name: "limited", apiGroup: "rbac.authorization.k8s.io" }],
   };
-  value(await w.client.apply(rbac(kind, `${kind.toLowerCase()}s`, Boolean(namespace)), { apiVersion, kind, metadata, rules }));
+  value(
+    await w.client.apply(rbac(kind, `${kind.toLowerCase()}s`, Boolean(namespace)), {
+      apiVersion,
+      kind,
+      metadata,
+      rules,
+    }),
+  );
   value(await w.client.apply(rbac(`${kind}Binding`, `${kind.toLowerCase()}bindings`, Boolean(namespace)), binding));
 }
 /** A controller that can do everything but tell: what it does is as if it were killed before it could. */
@@ -59,7 +66,11 @@ test("a first sync is told in one write, which has one owner for all of the stat
   const before = w.controller.deps.home.requests.PUT ?? 0;
   await w.app("once", { repo: "once" });
   const app = await w.until("once", synced);
-  expect(app.status).toMatchObject({ history: [{ id: 0 }], operationState: { phase: "Succeeded" }, reconciledAt: expect.any(String) });
+  expect(app.status).toMatchObject({
+    history: [{ id: 0 }],
+    operationState: { phase: "Succeeded" },
+    reconciledAt: expect.any(String),
+  });
   expect(w.controller.deps.home.requests.PUT! - before).toBe(1);
   expect(app.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1?.["f:status"]).filter(Boolean)).toEqual([{}]);
 });
@@ -69,7 +80,10 @@ test("a number that a program cannot hold exactly stays in the specification as 
   const config = parseKubeconfig(readFileSync(w.api.kubeconfig, "utf8"));
   const call = async (method: "POST" | "GET", name: string, body?: string) => {
     const dispatcher = new Agent({ connect: { ca: config.ca } });
-    const headers = { authorization: `Bearer ${(await config.token!())!.reveal()}`, "content-type": "application/json" };
+    const headers = {
+      authorization: `Bearer ${(await config.token!())!.reveal()}`,
+      "content-type": "application/json",
+    };
     const path = resourcePath(RESOURCES.application, w.namespace, name);
     const answer = await request(config.server + path, { method, headers, body, dispatcher });
     const text = await answer.body.text();
@@ -83,7 +97,12 @@ test("a number that a program cannot hold exactly stays in the specification as 
     destination: { name: "in-cluster", namespace: "exact" },
     syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"] },
   };
-  const app = { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name: "exact", namespace: w.namespace }, spec };
+  const app = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Application",
+    metadata: { name: "exact", namespace: w.namespace },
+    spec,
+  };
   await call("POST", "", JSON.stringify(app).replace('"NUMBER"', "9007199254740993"));
   await w.until("exact", synced);
   expect(await call("GET", "exact")).toContain('"note":9007199254740993');
@@ -119,7 +138,11 @@ test("a controller killed between the apply and the write of its status: the nex
   );
   const second = await appears(live, ({ data }) => data.rev === "2");
   await w.restart();
-  const again = await w.until("killed", (a) => synced(a) && a.status?.operationState?.syncResult?.revision === next, "told of");
+  const again = await w.until(
+    "killed",
+    (a) => synced(a) && a.status?.operationState?.syncResult?.revision === next,
+    "told of",
+  );
   expect(again.status?.history?.map(({ id, revision }) => [id, revision === next])).toEqual([
     [0, false],
     [1, true],
@@ -154,9 +177,11 @@ test("an application of more resources than etcd takes in one object tells of th
   const name = (i: number) => `${"a-configmap-with-a-long-name-".repeat(8)}${i}`;
   const all = Array.from({ length: count }, (_, i) => configMap(name(i), {})).join("---\n");
   await w.git.createRepository("many", { files: { "all.yaml": all } });
-  await w.app("many", { repo: "many", syncPolicy: {}, info: [{ name: "notes", value: "x".repeat(1_250_000) }] } as Parameters<
-    typeof w.app
-  >[1]);
+  await w.app("many", {
+    repo: "many",
+    syncPolicy: {},
+    info: [{ name: "notes", value: "x".repeat(1_250_000) }],
+  } as Parameters<typeof w.app>[1]);
   const app = await w.until("many", ({ status }) => status?.sync?.status === "OutOfSync", "compared");
   const { resources = [], conditions = [] } = app.status!;
   expect(resources.length).toBeGreaterThan(200);
@@ -194,7 +219,11 @@ spec: {project: default, source: {repoURL: "https://git.example/r", path: .}, de
 `;
   await w.git.createRepository("reached", { files: { "all.yaml": `${fourObjects()}${ingress}${child}` } });
   await w.app("reached", { repo: "reached" });
-  const app = await w.until("reached", (a) => synced(a) && a.status?.summary?.isAppOfApps, "an application of applications");
+  const app = await w.until(
+    "reached",
+    (a) => synced(a) && a.status?.summary?.isAppOfApps,
+    "an application of applications",
+  );
   expect(app.status?.summary).toEqual({
     images: ["registry.example/web:1"],
     externalURLs: ["Graphs|https://graphs.example", "https://shop.example/"],
@@ -205,6 +234,10 @@ spec: {project: default, source: {repoURL: "https://git.example/r", path: .}, de
   expect(images).toContainEqual(["ConfigMap", undefined]);
   await w.git.commit("reached", { "all.yaml": fourObjects() }, "neither");
   await w.refresh("reached");
-  const later = await w.until("reached", (a) => synced(a) && a.status?.summary?.isAppOfApps === undefined, "without applications");
+  const later = await w.until(
+    "reached",
+    (a) => synced(a) && a.status?.summary?.isAppOfApps === undefined,
+    "without applications",
+  );
   expect(later.status?.summary).toEqual({ images: ["registry.example/web:1"] });
 });

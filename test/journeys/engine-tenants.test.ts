@@ -4,7 +4,17 @@ import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
-import { CONFIG_MAP, condition, configMap, project, settings, synced, value, type World, world } from "./engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  project,
+  settings,
+  synced,
+  value,
+  type World,
+  world,
+} from "./engine-world.ts";
 
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" };
 let w: World;
@@ -17,7 +27,13 @@ const all = { server: "*", namespace: "*" };
 const everything = { sourceRepos: ["*"], destinations: [all], clusterResourceWhitelist: [{ group: "*", kind: "*" }] };
 
 describe("applications in other namespaces", () => {
-  const application = (namespace: string, name: string, repository: string, spec: object = {}, metadata: object = {}): KubeObject => ({
+  const application = (
+    namespace: string,
+    name: string,
+    repository: string,
+    spec: object = {},
+    metadata: object = {},
+  ): KubeObject => ({
     apiVersion: "argoproj.io/v1alpha1",
     kind: "Application",
     metadata: { name, namespace, ...metadata },
@@ -48,7 +64,9 @@ describe("applications in other namespaces", () => {
   test("one of the same name in two namespaces is two applications: each has its own objects, status, refresh and end", async () => {
     await w.git.createRepository("same", { files: { "a.yaml": configMap("a", { a: "1" }) } });
     await w.app("same", { repo: "same", destination: { name: "in-cluster", namespace: "of-home" } });
-    await create(application("team-a", "same", "same", {}, { finalizers: ["resources-finalizer.argocd.argoproj.io/background"] }));
+    await create(
+      application("team-a", "same", "same", {}, { finalizers: ["resources-finalizer.argocd.argoproj.io/background"] }),
+    );
     await enable("team-a,team-b");
     await w.until("same", synced, "Synced");
     const app = await w.until("same", synced, "Synced in team-a", "team-a");
@@ -87,9 +105,13 @@ describe("applications in other namespaces", () => {
     await w.until("shared", synced, "Synced", "team-a");
     await create(application("team-b", "shared", "shared", { destination }));
     const second = await w.until("shared", (a) => condition(a, "SharedResource") !== undefined, "told", "team-b");
-    expect(condition(second, "SharedResource")?.message).toContain("is part of applications team-b_shared and team-a_shared");
+    expect(condition(second, "SharedResource")?.message).toContain(
+      "is part of applications team-b_shared and team-a_shared",
+    );
     const object = await w.object(CONFIG_MAP, "of-both", "shared");
-    expect(object?.metadata.annotations?.["argocd.argoproj.io/tracking-id"]).toBe("team-a_shared:/ConfigMap:of-both/shared");
+    expect(object?.metadata.annotations?.["argocd.argoproj.io/tracking-id"]).toBe(
+      "team-a_shared:/ConfigMap:of-both/shared",
+    );
   });
 
   test("a project lets in only namespaces that it names, and default none: nothing happens, and the application says why", async () => {
@@ -119,13 +141,17 @@ describe("applications in other namespaces", () => {
     const finalizers = ["resources-finalizer.argocd.argoproj.io/background"];
     const given = await create(application("stranger", "ignored", "ignored", { project: "open" }, { finalizers }));
     // One that is enabled went through the same events meanwhile.
-    await create(application("team-b", "watched", "ignored", { destination: { name: "in-cluster", namespace: "of-watched" } }));
+    await create(
+      application("team-b", "watched", "ignored", { destination: { name: "in-cluster", namespace: "of-watched" } }),
+    );
     await w.until("watched", synced, "Synced", "team-b");
     expect(await read("stranger", "ignored")).toEqual(given);
     await enable("team-*, /^strang/");
     await w.until("ignored", synced, "Synced", "stranger");
     await enable("team-*");
-    await create(application("team-b", "later", "ignored", { destination: { name: "in-cluster", namespace: "of-later" } }));
+    await create(
+      application("team-b", "later", "ignored", { destination: { name: "in-cluster", namespace: "of-later" } }),
+    );
     await w.until("later", synced, "Synced", "team-b");
     const left = await read("stranger", "ignored");
     await w.git.commit("ignored", { "b.yaml": configMap("more", {}) }, "more");
@@ -143,7 +169,9 @@ describe("applications in other namespaces", () => {
 
   test("an application of our namespace brings applications into others", async () => {
     await w.git.createRepository("child", { files: { "a.yaml": configMap("a", { from: "child" }) } });
-    const child = application("team-b", "brought", "child", { destination: { name: "in-cluster", namespace: "of-brought" } });
+    const child = application("team-b", "brought", "child", {
+      destination: { name: "in-cluster", namespace: "of-brought" },
+    });
     await w.git.createRepository("parent", { files: { "child.yaml": JSON.stringify(child) } });
     await w.app("parent", { repo: "parent" });
     await w.until("parent", synced, "Synced");
@@ -156,7 +184,9 @@ describe("applications in other namespaces", () => {
 
   test("names in objects that look like another application's take nothing from anyone", async () => {
     await w.git.createRepository("honest", { files: { "a.yaml": configMap("mine", { a: "1" }) } });
-    await create(application("team-b", "honest", "honest", { destination: { name: "in-cluster", namespace: "of-honest" } }));
+    await create(
+      application("team-b", "honest", "honest", { destination: { name: "in-cluster", namespace: "of-honest" } }),
+    );
     await w.until("honest", synced, "Synced", "team-b");
     // Each says that it belongs to another application than the one whose label it has.
     for (const [name, of] of [
@@ -181,19 +211,32 @@ describe("applications in other namespaces", () => {
     await w.git.commit("honest", { "a.yaml": configMap("other", {}) }, "another");
     await w.refresh("honest", "hard", "team-b");
     await w.settled(async () => (await w.object(CONFIG_MAP, "of-honest", "mine")) === undefined, "pruned");
-    for (const name of ["one", "two", "three", "four", "five"]) expect(await w.object(CONFIG_MAP, "of-honest", name)).toBeDefined();
+    for (const name of ["one", "two", "three", "four", "five"])
+      expect(await w.object(CONFIG_MAP, "of-honest", name)).toBeDefined();
   });
 
   test("rights in the named namespaces are enough, and one without rights keeps nobody else waiting", async () => {
     await w.git.createRepository("righted", { files: { "a.yaml": configMap("righted", {}) } });
-    await create(application("team-b", "righted", "righted", { destination: { name: "in-cluster", namespace: "of-righted" } }));
+    await create(
+      application("team-b", "righted", "righted", { destination: { name: "in-cluster", namespace: "of-righted" } }),
+    );
     const may = async (kind: "Role" | "ClusterRole", at: string | undefined, rule: object) => {
       const binding = `${kind}Binding`;
       const name = `limited-${at ?? "all"}`;
-      const of = (what: string, plural: string): Resource => ({ ...RBAC, kind: what, plural, namespaced: kind === "Role" });
+      const of = (what: string, plural: string): Resource => ({
+        ...RBAC,
+        kind: what,
+        plural,
+        namespaced: kind === "Role",
+      });
       const apiVersion = `${RBAC.group}/${RBAC.version}`;
       value(
-        await w.client.create(of(kind, `${kind.toLowerCase()}s`), { apiVersion, kind, metadata: { name, namespace: at }, rules: [rule] }),
+        await w.client.create(of(kind, `${kind.toLowerCase()}s`), {
+          apiVersion,
+          kind,
+          metadata: { name, namespace: at },
+          rules: [rule],
+        }),
       );
       const subjects = [{ kind: "User", name: "limited", apiGroup: RBAC.group }];
       const roleRef = { apiGroup: RBAC.group, kind, name };
@@ -201,7 +244,11 @@ describe("applications in other namespaces", () => {
       value(await w.client.create(of(binding, `${binding.toLowerCase()}s`), bound));
     };
     await may("Role", CONTROLLER, { apiGroups: ["*"], resources: ["*"], verbs: ["*"] });
-    await may("Role", "team-b", { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "patch"] });
+    await may("Role", "team-b", {
+      apiGroups: ["argoproj.io"],
+      resources: ["applications"],
+      verbs: ["get", "list", "watch", "patch"],
+    });
     await may("ClusterRole", undefined, { apiGroups: [""], resources: ["configmaps", "namespaces"], verbs: ["*"] });
     await enable("team-a,team-b,no-such-namespace");
     const config = parseKubeconfig(readFileSync(w.api.kubeconfig, "utf8"));
@@ -230,7 +277,10 @@ describe("application sets in other namespaces", () => {
     await sets.start();
   };
   const enable = (namespaces: string) =>
-    settings(w, "argocd-cmd-params-cm", { "application.namespaces": namespaces, "applicationsetcontroller.namespaces": namespaces });
+    settings(w, "argocd-cmd-params-cm", {
+      "application.namespaces": namespaces,
+      "applicationsetcontroller.namespaces": namespaces,
+    });
   const make = async (namespace: string, names: string[], more: object = {}) => {
     const metadata = { name: "fleet", namespace };
     const of = { name: "{{.name}}", labels: { from: namespace } };
@@ -243,7 +293,10 @@ describe("application sets in other namespaces", () => {
           project: namespace === w.namespace ? "default" : "tenants",
           source: { repoURL: w.git.cloneUrl("fleet"), path: ".", targetRevision: "main" },
           destination: { name: "in-cluster", namespace: `{{.name}}-${namespace}` },
-          syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"] },
+          syncPolicy: {
+            automated: { prune: true },
+            syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],
+          },
         },
       },
       // No controller-manager runs, so nobody would end a deletion in the foreground.
@@ -296,12 +349,19 @@ describe("application sets in other namespaces", () => {
     const api = "http://127.0.0.1:1";
     const scmProvider = { gitea: { owner: "o", api, tokenRef: { secretName: "token", key: "token" } } };
     await make("team-a", [], { generators: [{ scmProvider }] });
-    const said = async () => JSON.stringify((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status?.conditions ?? []);
+    const said = async () =>
+      JSON.stringify((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status?.conditions ?? []);
     // Hosts are the operator's to name, where it is others who make sets.
-    await w.settled(async () => (await said()).includes("not among OUTPOST_SCM_PROVIDERS"), "told that the host is not named");
+    await w.settled(
+      async () => (await said()).includes("not among OUTPOST_SCM_PROVIDERS"),
+      "told that the host is not named",
+    );
     await sets.stop();
     await start([api]);
-    await w.settled(async () => (await said()).includes("there is no Secret token in namespace team-a"), "told that there is none");
+    await w.settled(
+      async () => (await said()).includes("there is no Secret token in namespace team-a"),
+      "told that there is none",
+    );
     // Not to be read is no reason to take anything away.
     expect(await has("team-a", "one")).toBeDefined();
   });

@@ -27,7 +27,8 @@ async function sync(name: string, asked: Operation["sync"] = {}) {
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { operation: { sync: asked } }));
   return w.until(
     name,
-    ({ operation, status }) => !operation && status?.operationState?.startedAt !== before && status?.operationState?.phase === "Succeeded",
+    ({ operation, status }) =>
+      !operation && status?.operationState?.startedAt !== before && status?.operationState?.phase === "Succeeded",
     "synced once more",
   );
 }
@@ -88,7 +89,11 @@ test("from annotation to label the marks differ, which a sync puts right; what G
 test("what another installation or another application has marked is neither pruned nor deleted", async () => {
   await settings(w, "argocd-cm", { installationID: "eu" });
   await w.git.createRepository("shared-cluster", { files: two() });
-  await w.app("shared-cluster", { repo: "shared-cluster" }, { finalizers: ["resources-finalizer.argocd.argoproj.io/background"] });
+  await w.app(
+    "shared-cluster",
+    { repo: "shared-cluster" },
+    { finalizers: ["resources-finalizer.argocd.argoproj.io/background"] },
+  );
   await w.until("shared-cluster", synced);
   expect(await marks("shared-cluster", "a")).toEqual([undefined, "shared-cluster:/ConfigMap:shared-cluster/a", "eu"]);
   const labels = { "outpost.dev/app": "shared-cluster" };
@@ -102,7 +107,11 @@ test("what another installation or another application has marked is neither pru
       annotations: { [ID]: `${app}:/ConfigMap:shared-cluster/${name}`, [INSTALLATION]: installation },
     },
   });
-  const forms = [foreign("theirs", "shared-cluster", "us"), foreign("other-app", "other", "eu"), foreign("mine", "shared-cluster", "eu")];
+  const forms = [
+    foreign("theirs", "shared-cluster", "us"),
+    foreign("other-app", "other", "eu"),
+    foreign("mine", "shared-cluster", "eu"),
+  ];
   for (const object of forms) value(await w.client.create(CONFIG_MAP, object));
   await w.settled(async () => (await there("shared-cluster", "mine")).join() === "false", "what is its own pruned");
   expect(await there("shared-cluster", "a", "b", "theirs", "other-app")).toEqual([true, true, true, true]);
@@ -132,7 +141,10 @@ test("after a change of the settings nobody takes what another application has, 
   await w.restart();
   await w.git.createRepository("second", { files: { "a.yaml": configMap("a", { rev: "2" }) } });
   await w.app("second", { repo: "second", destination: { name: "in-cluster", namespace: "first" } });
-  const second = await w.until("second", ({ status }) => status?.conditions?.some(({ type }) => type === "SharedResourceWarning") === true);
+  const second = await w.until(
+    "second",
+    ({ status }) => status?.conditions?.some(({ type }) => type === "SharedResourceWarning") === true,
+  );
   expect(second.status?.conditions?.[0]?.message).toContain("is part of applications second and first");
   expect((await w.object(CONFIG_MAP, "first", "a"))?.data).toEqual({ rev: "1" });
   await w.git.commit("first", { "b.yaml": "" }, "without b");

@@ -48,13 +48,19 @@ const BROKEN = {
   webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/convert" } },
 };
 const bell = (name: string) => `apiVersion: bells.example/v2\nkind: Bell\nmetadata: {name: ${name}}\nspec: {tone: a}\n`;
-const row = (app: Application, kind: string, name: string) => app.status?.resources?.find((r) => r.kind === kind && r.name === name);
+const row = (app: Application, kind: string, name: string) =>
+  app.status?.resources?.find((r) => r.kind === kind && r.name === name);
 const rev = async (namespace: string) => (await w.object(CONFIG_MAP, namespace, "conf"))?.data.rev;
 
 test("a broken conversion webhook makes that kind alone Unknown: the rest is synced and pruned, and nothing of the kind is", async () => {
   value(await w.client.apply(CRD, bells(WORKS)));
   await w.git.createRepository("bells", {
-    files: { "conf.yaml": configMap("conf", { rev: "1" }), "old.yaml": configMap("old", {}), "a.yaml": bell("a"), "b.yaml": bell("b") },
+    files: {
+      "conf.yaml": configMap("conf", { rev: "1" }),
+      "old.yaml": configMap("old", {}),
+      "a.yaml": bell("a"),
+      "b.yaml": bell("b"),
+    },
   });
   await w.app("bells", { repo: "bells" });
   await w.until("bells", synced, "synced");
@@ -70,9 +76,17 @@ test("a broken conversion webhook makes that kind alone Unknown: the rest is syn
   expect(row(unknown, "ConfigMap", "conf")?.status).toBe("Synced");
 
   // A commit that changes one object, and takes another and one of the broken kind away.
-  await w.git.commit("bells", { "conf.yaml": configMap("conf", { rev: "2" }), "old.yaml": null, "b.yaml": null }, "two");
+  await w.git.commit(
+    "bells",
+    { "conf.yaml": configMap("conf", { rev: "2" }), "old.yaml": null, "b.yaml": null },
+    "two",
+  );
   await w.refresh("bells");
-  const done = await w.until("bells", (app) => app.status?.operationState?.syncResult?.revision === app.status?.sync?.revision, "synced");
+  const done = await w.until(
+    "bells",
+    (app) => app.status?.operationState?.syncResult?.revision === app.status?.sync?.revision,
+    "synced",
+  );
   await w.until(
     "bells",
     (app) => app.status?.operationState?.phase === "Succeeded" && row(app, "ConfigMap", "old") === undefined,
@@ -83,15 +97,25 @@ test("a broken conversion webhook makes that kind alone Unknown: the rest is syn
   expect(row(done, "Bell", "b")?.status).toBe("Unknown");
   const results = (await w.get("bells")).status?.operationState?.syncResult?.resources ?? [];
   expect(results).toContainEqual(expect.objectContaining({ kind: "Bell", name: "a", reason: "KindUnseen" }));
-  expect((await w.get("bells")).status?.operationState?.message).toMatch(/but for \d objects of kinds that cannot be seen/);
+  expect((await w.get("bells")).status?.operationState?.message).toMatch(
+    /but for \d objects of kinds that cannot be seen/,
+  );
   // Its own drift is healed meanwhile.
   value(await w.client.mergePatch(CONFIG_MAP, "bells", "conf", { data: { rev: "by hand" } }));
-  await w.until("bells", (app) => app.status?.operationState?.operation.sync?.autoHealAttemptsCount !== undefined, "healed");
+  await w.until(
+    "bells",
+    (app) => app.status?.operationState?.operation.sync?.autoHealAttemptsCount !== undefined,
+    "healed",
+  );
   expect(await rev("bells")).toBe("2");
 
   // Mended: what was left is done.
   value(await w.client.apply(CRD, bells(WORKS)));
-  const mended = await w.until("bells", (app) => app.status?.sync?.status === "Synced" && row(app, "Bell", "b") === undefined, "Synced");
+  const mended = await w.until(
+    "bells",
+    (app) => app.status?.sync?.status === "Synced" && row(app, "Bell", "b") === undefined,
+    "Synced",
+  );
   expect(condition(mended, "KindUnseen")).toBeUndefined();
   expect(await w.object(BELL, "bells", "a")).toBeDefined();
   expect(await w.object(BELL, "bells", "b")).toBeUndefined();
@@ -120,7 +144,9 @@ test("an application whose cluster is away is Unknown with the time of the last 
   expect(await rev("home")).toBe("2");
   expect((await w.get("away")).status?.sync?.status).toBe("Unknown");
   gate.open();
-  const back = await w.until("away", (app) => synced(app), "back").catch(() => w.until("away", (app) => synced(app), "back"));
+  const back = await w
+    .until("away", (app) => synced(app), "back")
+    .catch(() => w.until("away", (app) => synced(app), "back"));
   expect(back.status?.conditions ?? []).toEqual([]);
   expect(await rev("away")).toBe("2");
 }, 120_000);
@@ -129,10 +155,13 @@ test("a newer commit takes the place of a running automatic sync between its wav
   const waved = (name: string, wave: number, image = "registry.example/web:1") =>
     `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: ${name}, annotations: {argocd.argoproj.io/sync-wave: "${wave}"}}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: ${name}}}\n  template: {metadata: {labels: {app: ${name}}}, spec: {containers: [{name: web, image: "${image}"}]}}\n`;
   const last = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last, annotations: {argocd.argoproj.io/sync-wave: "2"}}\ndata: {rev: "REV"}\n`;
-  await w.git.createRepository("waves", { files: { "first.yaml": waved("first", 1), "last.yaml": last.replace("REV", "1") } });
+  await w.git.createRepository("waves", {
+    files: { "first.yaml": waved("first", 1), "last.yaml": last.replace("REV", "1") },
+  });
   await w.app("waves", { repo: "waves" });
   // No controller makes the Deployment healthy: the first wave is waited for.
-  const waits = (app: Application) => app.status?.operationState?.message?.includes("waiting for healthy state of apps/Deployment/first");
+  const waits = (app: Application) =>
+    app.status?.operationState?.message?.includes("waiting for healthy state of apps/Deployment/first");
   await w.until("waves", waits, "waiting");
   const newer = await w.git.commit(
     "waves",
@@ -140,7 +169,11 @@ test("a newer commit takes the place of a running automatic sync between its wav
     "newer",
   );
   await w.controller.repositoryChanged(w.git.cloneUrl("waves"));
-  const done = await w.until("waves", (app) => synced(app) && app.status?.sync?.revision === newer, "at the newer commit");
+  const done = await w.until(
+    "waves",
+    (app) => synced(app) && app.status?.sync?.revision === newer,
+    "at the newer commit",
+  );
   expect(done.status?.operationState?.syncResult?.revision).toBe(newer);
   expect((await w.object(CONFIG_MAP, "waves", "last"))?.data.rev).toBe("2");
   expect(done.status?.history?.map(({ revision }) => revision)).toEqual([newer]);

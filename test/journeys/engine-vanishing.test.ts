@@ -50,7 +50,11 @@ async function begin(name: string): Promise<string | undefined> {
   return before;
 }
 const ended = (name: string, before: string | undefined) =>
-  w.until(name, (a) => /^(Succeeded|Failed|Error)$/.test(state(a)?.phase ?? "") && state(a)?.startedAt !== before, "ended");
+  w.until(
+    name,
+    (a) => /^(Succeeded|Failed|Error)$/.test(state(a)?.phase ?? "") && state(a)?.startedAt !== before,
+    "ended",
+  );
 
 test("a Job that is gone the moment it has finished has succeeded, runs once in each sync, and is never left behind", async () => {
   await w.git.createRepository("fleeting", { files: { "a.yaml": configMap("a", {}), "hook.yaml": job(0) } });
@@ -71,8 +75,14 @@ test("a namespace that is deleted while a hook works in it goes, and the sync ha
   await w.settled(async () => ((await w.object(JOB, "doomed", "hook"))?.status?.active ?? 0) > 0, "working");
   value(await w.client.delete(RESOURCES.namespace, undefined, "doomed"));
   const app = await ended("doomed", before);
-  expect(state(app)?.syncResult?.resources).toMatchObject([{ kind: "Namespace" }, { name: "hook", hookPhase: "Failed" }]);
-  await w.settled(async () => (await w.object(RESOURCES.namespace, undefined, "doomed")) === undefined, "without the namespace");
+  expect(state(app)?.syncResult?.resources).toMatchObject([
+    { kind: "Namespace" },
+    { name: "hook", hookPhase: "Failed" },
+  ]);
+  await w.settled(
+    async () => (await w.object(RESOURCES.namespace, undefined, "doomed")) === undefined,
+    "without the namespace",
+  );
 });
 
 test("an application that is deleted while a hook works goes with it, and so does its namespace afterwards", async () => {
@@ -84,5 +94,8 @@ test("an application that is deleted while a hook works goes with it, and so doe
   await w.settled(async () => (await w.object(RESOURCES.application, w.namespace, "leaving")) === undefined, "deleted");
   expect(await w.object(JOB, "leaving", "hook")).toBeUndefined();
   value(await w.client.delete(RESOURCES.namespace, undefined, "leaving"));
-  await w.settled(async () => (await w.object(RESOURCES.namespace, undefined, "leaving")) === undefined, "without the namespace");
+  await w.settled(
+    async () => (await w.object(RESOURCES.namespace, undefined, "leaving")) === undefined,
+    "without the namespace",
+  );
 });

@@ -39,7 +39,12 @@ export interface World {
   ): Promise<Application>;
   get(name: string): Promise<Application>;
   /** Waits until the application is as `check` wants it; the error shows what it was instead. */
-  until(name: string, check: (app: Application) => boolean | undefined, what?: string, namespace?: string): Promise<Application>;
+  until(
+    name: string,
+    check: (app: Application) => boolean | undefined,
+    what?: string,
+    namespace?: string,
+  ): Promise<Application>;
   /** Waits until something else holds. */
   settled(check: () => Promise<boolean>, what: string): Promise<void>;
   refresh(name: string, kind?: "normal" | "hard", namespace?: string): Promise<void>;
@@ -48,7 +53,13 @@ export interface World {
 }
 
 export const CONFIG_MAP = RESOURCES.configMap;
-export const DEPLOYMENT: Resource = { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true };
+export const DEPLOYMENT: Resource = {
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments",
+  namespaced: true,
+};
 const CRD: Resource = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -73,11 +84,17 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
   const folder = mkdtempSync(join(tmpdir(), "outpost-world-"));
   const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   await installCrds(client);
-  value(await client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }));
+  value(
+    await client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }),
+  );
 
   const repo = new RepoService({ folder, cache: new MemoryCache() });
   await repo.start();
-  const quiet: Log = { info: () => {}, warn: () => {}, error: (fields, message) => process.env.DEBUG && console.error(message, fields) };
+  const quiet: Log = {
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => process.env.DEBUG && console.error(message, fields),
+  };
   let stopController = async () => {};
   const own = () => parseKubeconfig(readFileSync(api.kubeconfig, "utf8"));
   const start = async (config = own(), more: { pollMs?: number; now?: () => number; shard?: Shard } = {}) => {
@@ -155,7 +172,9 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
         if (check(app)) return app;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
-      throw new Error(`application ${name} was not ${what} within ${DEADLINE_MS / 1_000} s: ${JSON.stringify(app?.status, null, 1)}`);
+      throw new Error(
+        `application ${name} was not ${what} within ${DEADLINE_MS / 1_000} s: ${JSON.stringify(app?.status, null, 1)}`,
+      );
     },
     settled: async (check, what) => {
       const deadline = Date.now() + DEADLINE_MS;
@@ -167,7 +186,12 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
     refresh: async (name, kind = "normal", namespace = NAMESPACE) => {
       const patch = { metadata: { annotations: { "argocd.argoproj.io/refresh": kind } } };
       value(await client.mergePatch(RESOURCES.application, namespace, name, patch));
-      await made.until(name, (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined, "refreshed", namespace);
+      await made.until(
+        name,
+        (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined,
+        "refreshed",
+        namespace,
+      );
     },
     object: async (resource, namespace, name) => {
       const got = await client.get(resource, namespace, name);
@@ -204,9 +228,21 @@ export const synced = (app: Application): boolean =>
   app.status?.sync?.status === "Synced" && app.status?.operationState?.phase === "Succeeded";
 export const condition = (app: Application, reason: string) => app.status?.conditions?.find((c) => c.reason === reason);
 
-export async function project(w: World, name: string, spec: object, labels: Record<string, string> = {}): Promise<void> {
+export async function project(
+  w: World,
+  name: string,
+  spec: object,
+  labels: Record<string, string> = {},
+): Promise<void> {
   const metadata = { name, namespace: w.namespace, labels };
-  value(await w.client.apply(RESOURCES.appProject, { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata, spec }));
+  value(
+    await w.client.apply(RESOURCES.appProject, {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "AppProject",
+      metadata,
+      spec,
+    }),
+  );
 }
 
 /** Writes a ConfigMap of the installation's settings; what is left out is gone. */

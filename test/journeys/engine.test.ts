@@ -2,7 +2,17 @@ import { REPO } from "../../server/agent/repo/types.ts";
 import { KUBE } from "../../server/kube/errors.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
-import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
+import {
+  CONFIG_MAP,
+  condition,
+  configMap,
+  DEPLOYMENT,
+  fourObjects,
+  synced,
+  value,
+  type World,
+  world,
+} from "./engine-world.ts";
 
 let w: World;
 beforeAll(async () => {
@@ -10,7 +20,8 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => w?.stop(), 30_000);
 
-const at = (revision: string) => (app: Parameters<typeof synced>[0]) => synced(app) && app.status?.sync?.revision === revision;
+const at = (revision: string) => (app: Parameters<typeof synced>[0]) =>
+  synced(app) && app.status?.sync?.revision === revision;
 const unknown = (reason: string) => (app: Parameters<typeof synced>[0]) =>
   app.status?.sync?.status === "Unknown" && condition(app, reason) !== undefined;
 const secret = (name: string, type: string, data: Record<string, string>): KubeObject => ({
@@ -38,7 +49,9 @@ test("an application that is created becomes Synced, and a commit becomes live",
     "Deployment Synced",
   ]);
   const made = await w.object(DEPLOYMENT, "first", "web");
-  expect(made?.metadata.annotations).toMatchObject({ "argocd.argoproj.io/tracking-id": "first:apps/Deployment:first/web" });
+  expect(made?.metadata.annotations).toMatchObject({
+    "argocd.argoproj.io/tracking-id": "first:apps/Deployment:first/web",
+  });
 
   const next = await w.git.commit("first", { "web/all.yaml": fourObjects("2") }, "two");
   await w.refresh("first");
@@ -51,10 +64,18 @@ test("drift is repaired by itself, and a deleted object comes back", async () =>
   await w.app("drift", { repo: "drift" });
   await w.until("drift", synced);
   value(await w.client.mergePatch(CONFIG_MAP, "drift", "a", { data: { key: "hand" } }));
-  await w.until("drift", (app) => synced(app) && app.status?.operationState?.operation.sync?.autoHealAttemptsCount === 1, "healed");
+  await w.until(
+    "drift",
+    (app) => synced(app) && app.status?.operationState?.operation.sync?.autoHealAttemptsCount === 1,
+    "healed",
+  );
   expect((await w.object(CONFIG_MAP, "drift", "a"))?.data).toEqual({ key: "git" });
   value(await w.client.delete(CONFIG_MAP, "drift", "a"));
-  await w.until("drift", (app) => synced(app) && app.status?.operationState?.operation.sync?.autoHealAttemptsCount === 2, "healed again");
+  await w.until(
+    "drift",
+    (app) => synced(app) && app.status?.operationState?.operation.sync?.autoHealAttemptsCount === 2,
+    "healed again",
+  );
   expect((await w.object(CONFIG_MAP, "drift", "a"))?.data).toEqual({ key: "git" });
 });
 
@@ -63,7 +84,13 @@ test("what Git no longer has is pruned, and only that", async () => {
   await w.git.createRepository("prune", { files });
   await w.app("prune", { repo: "prune" });
   await w.until("prune", synced);
-  value(await w.client.apply(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "by-hand", namespace: "prune" } }));
+  value(
+    await w.client.apply(CONFIG_MAP, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "by-hand", namespace: "prune" },
+    }),
+  );
   const next = await w.git.commit("prune", { "d.yaml": null }, "without d");
   await w.refresh("prune");
   const app = await w.until("prune", at(next));
@@ -76,10 +103,16 @@ test("what Git no longer has is pruned, and only that", async () => {
 
 test("more than half of an application is not pruned without consent", async () => {
   const names = ["a", "b", "c", "d", "e"];
-  await w.git.createRepository("shrink", { files: Object.fromEntries(names.map((n) => [`${n}.yaml`, configMap(n, { n })])) });
+  await w.git.createRepository("shrink", {
+    files: Object.fromEntries(names.map((n) => [`${n}.yaml`, configMap(n, { n })])),
+  });
   await w.app("shrink", { repo: "shrink" });
   await w.until("shrink", synced);
-  const next = await w.git.commit("shrink", Object.fromEntries(names.slice(1).map((n) => [`${n}.yaml`, null])), "nearly empty");
+  const next = await w.git.commit(
+    "shrink",
+    Object.fromEntries(names.slice(1).map((n) => [`${n}.yaml`, null])),
+    "nearly empty",
+  );
   await w.refresh("shrink");
   await w.until("shrink", (app) => condition(app, "PruneNeedsConsent") !== undefined, "asking for consent");
   expect(await w.object(CONFIG_MAP, "shrink", "e")).toBeDefined();
@@ -105,7 +138,9 @@ test("an empty rendering prunes nothing", async () => {
 
 describe("bad input ends in a condition with its own reason, and nothing is deleted", () => {
   test("a commit with YAML that does not parse", async () => {
-    await w.git.createRepository("badyaml", { files: { "a.yaml": configMap("a", { a: "1" }), "b.yaml": configMap("b", { b: "1" }) } });
+    await w.git.createRepository("badyaml", {
+      files: { "a.yaml": configMap("a", { a: "1" }), "b.yaml": configMap("b", { b: "1" }) },
+    });
     await w.app("badyaml", { repo: "badyaml" });
     await w.until("badyaml", synced);
     await w.git.commit("badyaml", { "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b\n" }, "broken");
@@ -131,18 +166,28 @@ describe("bad input ends in a condition with its own reason, and nothing is dele
   });
 
   test("a wrong password, and the right one afterwards", async () => {
-    await w.git.createRepository("private", { users: { ana: "right" }, files: { "a.yaml": configMap("a", { a: "1" }) } });
+    await w.git.createRepository("private", {
+      users: { ana: "right" },
+      files: { "a.yaml": configMap("a", { a: "1" }) },
+    });
     const url = w.git.cloneUrl("private");
     await w.app("password", { repo: "private" });
     expect(condition(await w.until("password", unknown(REPO.authentication)), REPO.authentication)?.message).toMatch(
       /asks for credentials/,
     );
     value(
-      await w.client.create(RESOURCES.secret, secret("repo-private", "repository", { url, username: "ana", password: "wrong-canary" })),
+      await w.client.create(
+        RESOURCES.secret,
+        secret("repo-private", "repository", { url, username: "ana", password: "wrong-canary" }),
+      ),
     );
-    const app = await w.until("password", (a) => /does not accept/.test(condition(a, REPO.authentication)?.message ?? ""));
+    const app = await w.until("password", (a) =>
+      /does not accept/.test(condition(a, REPO.authentication)?.message ?? ""),
+    );
     expect(JSON.stringify(app)).not.toContain("canary");
-    value(await w.client.mergePatch(RESOURCES.secret, w.namespace, "repo-private", { stringData: { password: "right" } }));
+    value(
+      await w.client.mergePatch(RESOURCES.secret, w.namespace, "repo-private", { stringData: { password: "right" } }),
+    );
     await w.until("password", synced);
     w.git.setPassword("private", "ana", "changed");
     await w.refresh("password");
@@ -158,13 +203,18 @@ describe("bad input ends in a condition with its own reason, and nothing is dele
   test("a path that is not in the repository", async () => {
     await w.git.createRepository("paths", { files: { "a.yaml": configMap("a", {}) } });
     await w.app("nopath", { repo: "paths", path: "no/such/path" });
-    expect(condition(await w.until("nopath", unknown(REPO.path)), REPO.path)?.message).toBe("path no/such/path is not in the repository");
+    expect(condition(await w.until("nopath", unknown(REPO.path)), REPO.path)?.message).toBe(
+      "path no/such/path is not in the repository",
+    );
   });
 
   test("a kind that the cluster lacks", async () => {
     const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
     await w.git.createRepository("kinds", { files: { "a.yaml": configMap("a", {}), "w.yaml": widget } });
-    await w.app("nokind", { repo: "kinds", syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"], retry: { limit: 0 } } });
+    await w.app("nokind", {
+      repo: "kinds",
+      syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"], retry: { limit: 0 } },
+    });
     const app = await w.until("nokind", (a) => a.status?.operationState?.phase === "Failed");
     expect(app.status?.conditions?.map((c) => `${c.type} ${c.reason}`)).toEqual(
       expect.arrayContaining([`ComparisonError ${KUBE.kindNotFound}`, `SyncError ${KUBE.kindNotFound}`]),
@@ -206,7 +256,9 @@ describe("bad input ends in a condition with its own reason, and nothing is dele
 
   test("a destination that nobody knows, and a specification without a source", async () => {
     await w.app("nowhere", { repo: "paths", destination: { name: "mars", namespace: "x" } });
-    expect(condition(await w.until("nowhere", (a) => condition(a, "ClusterNotFound") !== undefined), "ClusterNotFound")).toMatchObject({
+    expect(
+      condition(await w.until("nowhere", (a) => condition(a, "ClusterNotFound") !== undefined), "ClusterNotFound"),
+    ).toMatchObject({
       type: "InvalidSpecError",
       message: "there are no clusters with this name: mars",
     });
@@ -222,7 +274,11 @@ test("a repository that is away changes nothing, and drift is still repaired", a
   w.git.fault("down");
   try {
     await w.refresh("away");
-    await w.until("away", (app) => condition(app, REPO.unreachable) !== undefined && app.status?.sync?.status === "Synced", "warned");
+    await w.until(
+      "away",
+      (app) => condition(app, REPO.unreachable) !== undefined && app.status?.sync?.status === "Synced",
+      "warned",
+    );
     value(await w.client.mergePatch(CONFIG_MAP, "away", "a", { data: { key: "hand" } }));
     await w.until("away", (app) => app.status?.operationState?.operation.sync?.autoHealAttemptsCount === 1, "healed");
     expect((await w.object(CONFIG_MAP, "away", "a"))?.data).toEqual({ key: "git" });
@@ -239,11 +295,17 @@ test("an application without automated sync waits for its operation", async () =
   await w.app("manual", { repo: "manual", syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
   await w.until("manual", (app) => app.status?.sync?.status === "OutOfSync" && app.status.health?.status === "Missing");
   value(
-    await w.client.mergePatch(RESOURCES.application, w.namespace, "manual", { operation: { sync: {}, initiatedBy: { username: "ana" } } }),
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "manual", {
+      operation: { sync: {}, initiatedBy: { username: "ana" } },
+    }),
   );
   const app = await w.until("manual", synced);
   expect(app.status?.operationState?.operation.initiatedBy).toEqual({ username: "ana" });
-  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "manual", { operation: { sync: { revision: first } } }));
+  value(
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "manual", {
+      operation: { sync: { revision: first } },
+    }),
+  );
   const back = await w.until(
     "manual",
     (a) => a.status?.operationState?.syncResult?.revision === first && a.status.operationState.phase === "Succeeded",
@@ -304,7 +366,10 @@ test("hooks and waves run in their order", async () => {
   expect(rows.filter(({ hook }) => hook).map((r) => r.name)).toContain("pre");
   expect(await w.object(CONFIG_MAP, "hooks", "pre")).toBeDefined();
   // It goes when it is written down that it has run.
-  await w.settled(async () => (await w.object(CONFIG_MAP, "hooks", "post")) === undefined, "without the hook that has succeeded");
+  await w.settled(
+    async () => (await w.object(CONFIG_MAP, "hooks", "post")) === undefined,
+    "without the hook that has succeeded",
+  );
 });
 
 test("a custom resource is made after the definition that comes with it", async () => {
@@ -319,11 +384,17 @@ spec:
     - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `;
   await w.git.createRepository("crds", {
-    files: { "crd.yaml": crd, "g.yaml": "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 1}\n" },
+    files: {
+      "crd.yaml": crd,
+      "g.yaml": "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 1}\n",
+    },
   });
   await w.app("crds", { repo: "crds" });
   const app = await w.until("crds", synced);
-  expect(app.status?.resources?.map((r) => `${r.kind} ${r.status}`)).toEqual(["CustomResourceDefinition Synced", "Gadget Synced"]);
+  expect(app.status?.resources?.map((r) => `${r.kind} ${r.status}`)).toEqual([
+    "CustomResourceDefinition Synced",
+    "Gadget Synced",
+  ]);
 });
 
 test("Helm and Kustomize sources are rendered with their parameters", async () => {
@@ -340,15 +411,23 @@ test("Helm and Kustomize sources are rendered with their parameters", async () =
   await w.git.createRepository("tools", { files: chart });
   const repoURL = w.git.cloneUrl("tools");
   await w.app("helm", {
-    source: { repoURL, path: "chart", helm: { valueFiles: ["values-prod.yaml"], parameters: [{ name: "who", value: "a,b" }] } },
+    source: {
+      repoURL,
+      path: "chart",
+      helm: { valueFiles: ["values-prod.yaml"], parameters: [{ name: "who", value: "a,b" }] },
+    },
   });
-  await w.app("kustomize", { source: { repoURL, path: "overlay", kustomize: { namePrefix: "x-", commonLabels: { team: "a" } } } });
+  await w.app("kustomize", {
+    source: { repoURL, path: "overlay", kustomize: { namePrefix: "x-", commonLabels: { team: "a" } } },
+  });
   await Promise.all([w.until("helm", synced), w.until("kustomize", synced)]);
   expect((await w.object(CONFIG_MAP, "helm", "helm"))?.data).toEqual({ greeting: "file", who: "a,b", ns: "helm" });
   expect((await w.object(CONFIG_MAP, "kustomize", "x-cm"))?.metadata.labels).toMatchObject({ team: "a" });
   await w.git.commit("tools", { "chart/templates/cm.yaml": "{{ .Values.nothing.here }}" }, "broken chart");
   await w.refresh("helm");
-  expect(condition(await w.until("helm", unknown(REPO.chart)), REPO.chart)?.message).toMatch(/chart chart does not render/);
+  expect(condition(await w.until("helm", unknown(REPO.chart)), REPO.chart)?.message).toMatch(
+    /chart chart does not render/,
+  );
   await w.refresh("kustomize");
   expect((await w.get("kustomize")).status?.sync?.status).toBe("Synced");
 });

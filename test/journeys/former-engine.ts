@@ -60,8 +60,16 @@ export async function applyAsArgo(w: World, app: string, given: KubeObject, how:
       }),
     );
   const text = `${JSON.stringify(object)}\n`;
-  const annotated = { ...object, metadata: { ...metadata, annotations: { ...metadata.annotations, [LAST_APPLIED]: text } } };
-  return value(await w.client.json("POST", resourcePath(resource, namespace), { body: annotated, query: { fieldManager: MANAGER } }));
+  const annotated = {
+    ...object,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [LAST_APPLIED]: text } },
+  };
+  return value(
+    await w.client.json("POST", resourcePath(resource, namespace), {
+      body: annotated,
+      query: { fieldManager: MANAGER },
+    }),
+  );
 }
 
 /** A kind that a definition of the same application brings is served a moment later. */

@@ -12,11 +12,17 @@ beforeEach(() => w.waitApplication("guestbook", "guestbook settled", settled));
 afterAll(async () => {
   await w.repository.git("update-ref", "refs/heads/main", home);
   await w.cli("app", "refresh", "guestbook");
-  await w.waitApplication("guestbook", "guestbook back at its first commit", (a) => settled(a) && a.status.sync?.revision === home);
+  await w.waitApplication(
+    "guestbook",
+    "guestbook back at its first commit",
+    (a) => settled(a) && a.status.sync?.revision === home,
+  );
 });
 
 const uids = async () =>
-  (await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}")).trim();
+  (
+    await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}")
+  ).trim();
 const configMap = (n: number) => ({
   "guestbook/extra.yaml": `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: extra\ndata:\n  n: "${n}"\n`,
 });
@@ -25,7 +31,15 @@ test("every pod of the agent killed at once: it comes back, nothing is deleted, 
   const before = await uids();
   await w.cluster.kubectl("-n", "outpost-agent", "delete", "pods", "--all", "--force", "--grace-period=0");
   const revision = await w.repository.commit(configMap(1), "While the agent is away", { branch: "main" });
-  await w.cluster.kubectl("-n", "outpost-agent", "wait", "--for=condition=Available", "deployment", "--all", "--timeout=240s");
+  await w.cluster.kubectl(
+    "-n",
+    "outpost-agent",
+    "wait",
+    "--for=condition=Available",
+    "deployment",
+    "--all",
+    "--timeout=240s",
+  );
   await w.cli("app", "refresh", "guestbook");
   await w.waitApplication("guestbook", "the commit", (a) => settled(a) && a.status.sync?.revision === revision);
   expect(await uids()).toBe(before);
@@ -41,7 +55,17 @@ test("the service killed with -9: nothing is lost, the cluster goes on without i
     await until(
       "self-heal without the service",
       async () =>
-        (await w.cluster.kubectl("-n", "guestbook", "get", "deployment", "guestbook", "-o", "jsonpath={.spec.replicas}")).trim() !== "0",
+        (
+          await w.cluster.kubectl(
+            "-n",
+            "guestbook",
+            "get",
+            "deployment",
+            "guestbook",
+            "-o",
+            "jsonpath={.spec.replicas}",
+          )
+        ).trim() !== "0",
       60_000,
     );
   } finally {

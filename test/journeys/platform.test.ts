@@ -22,7 +22,8 @@ beforeAll(async () => {
   stack = join(dirname(w.stack), "platform");
   rmSync(stack, { recursive: true, force: true });
   mkdirSync(stack, { recursive: true });
-  for (const name of readdirSync(example()).filter((name) => name.endsWith(".tf"))) cpSync(join(example(), name), join(stack, name));
+  for (const name of readdirSync(example()).filter((name) => name.endsWith(".tf")))
+    cpSync(join(example(), name), join(stack, name));
   writeFileSync(
     join(stack, "terraform.tfvars.json"),
     JSON.stringify({
@@ -33,7 +34,10 @@ beforeAll(async () => {
     }),
     { mode: 0o600 },
   );
-  await w.repository.commit(Object.fromEntries(apps().map((name) => [name, readFileSync(join(example(), name), "utf8")])), "a platform");
+  await w.repository.commit(
+    Object.fromEntries(apps().map((name) => [name, readFileSync(join(example(), name), "utf8")])),
+    "a platform",
+  );
   await terraform("init");
 });
 afterAll(async () => {
@@ -41,7 +45,8 @@ afterAll(async () => {
   rmSync(stack, { recursive: true, force: true });
 });
 
-const pods = async (namespace: string): Promise<string> => w.cluster.kubectl("-n", namespace, "get", "pods", "-o", "name");
+const pods = async (namespace: string): Promise<string> =>
+  w.cluster.kubectl("-n", namespace, "get", "pods", "-o", "name");
 
 test("one apply makes a project with its credentials and an application for each folder, Synced and Healthy; destroy leaves nothing", async () => {
   expect(await terraform("apply", "-auto-approve")).toContain("5 added, 0 changed, 0 destroyed");

@@ -18,7 +18,11 @@ const quickstart = (...args: string[]): Promise<{ exit: number; out: string; ms:
       [join(w.root, "test/quickstart.mjs"), ...args],
       { cwd: w.root, env: process.env, timeout: 600_000, maxBuffer: 64 << 20 },
       (error, out, err) =>
-        resolve({ exit: error ? (child.exitCode ?? 1) : 0, out: stripVTControlCharacters(out + err), ms: Date.now() - started }),
+        resolve({
+          exit: error ? (child.exitCode ?? 1) : 0,
+          out: stripVTControlCharacters(out + err),
+          ms: Date.now() - started,
+        }),
     );
   });
 };
@@ -51,7 +55,9 @@ test("a port that is taken is told before anything is changed", async () => {
   const port = new URL(w.address).port;
   const env = { ...process.env, OUTPOST_QUICKSTART: ".journeys-elsewhere" };
   const said = await new Promise<string>((resolve) =>
-    execFile(process.execPath, [join(w.root, "test/quickstart.mjs"), "--port", port], { env }, (_, out, err) => resolve(out + err)),
+    execFile(process.execPath, [join(w.root, "test/quickstart.mjs"), "--port", port], { env }, (_, out, err) =>
+      resolve(out + err),
+    ),
   );
   expect(said).toContain(`port ${port} of 127.0.0.1; another program has it`);
   expect(said).toContain(`--port ${Number(port) + 1}`);

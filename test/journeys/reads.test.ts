@@ -9,10 +9,19 @@ const kubectl = (...args: string[]) => w.cluster.kubectl(...args);
 beforeAll(async () => {
   w = await world();
   await w.waitApplication("guestbook", "guestbook settled", settled);
-  image = await kubectl("-n", "guestbook", "get", "deployment", "guestbook", "-o", "jsonpath={.spec.template.spec.containers[0].image}");
+  image = await kubectl(
+    "-n",
+    "guestbook",
+    "get",
+    "deployment",
+    "guestbook",
+    "-o",
+    "jsonpath={.spec.template.spec.containers[0].image}",
+  );
 });
 
-const treeOf = async (id: string): Promise<Schemas["ResourceTree"]> => JSON.parse((await w.cli("app", "tree", id, "-o", "json")).out);
+const treeOf = async (id: string): Promise<Schemas["ResourceTree"]> =>
+  JSON.parse((await w.cli("app", "tree", id, "-o", "json")).out);
 /** What came of an object, one step down. */
 const below = (tree: Schemas["ResourceTree"], kind: string, uid?: string) =>
   tree.nodes.filter((node) => node.kind === kind && (uid === undefined || node.parents?.includes(uid)));
@@ -48,10 +57,14 @@ test("what its Pods write and what Kubernetes tells of them is read through the 
 });
 
 test("a restart makes new Pods, and self-heal lets it be", async () => {
-  const pods = async () => (await kubectl("-n", "guestbook", "get", "pods", "-o", "jsonpath={.items[*].metadata.uid}")).split(" ");
+  const pods = async () =>
+    (await kubectl("-n", "guestbook", "get", "pods", "-o", "jsonpath={.items[*].metadata.uid}")).split(" ");
   const before = await pods();
   const did = await w.cli("app", "action", "guestbook", "apps/Deployment/guestbook/guestbook", "restart");
-  expect([did.exit, did.err]).toEqual([0, expect.stringContaining("restart of apps/Deployment/guestbook/guestbook is done")]);
+  expect([did.exit, did.err]).toEqual([
+    0,
+    expect.stringContaining("restart of apps/Deployment/guestbook/guestbook is done"),
+  ]);
   const restarted = "jsonpath={.spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt}";
   expect(await kubectl("-n", "guestbook", "get", "deployment", "guestbook", "-o", restarted)).toMatch(/Z$/);
   await kubectl("-n", "guestbook", "rollout", "status", "deployment/guestbook", "--timeout=240s");
@@ -62,8 +75,10 @@ test("a restart makes new Pods, and self-heal lets it be", async () => {
 
 describe("an application that is synced by hand", () => {
   const BRANCH = "reads";
-  const map = (value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  value: ${value}\n`;
-  const commit = (files: Record<string, string | null>, message: string) => w.repository.commit(files, message, { branch: BRANCH });
+  const map = (value: string) =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  value: ${value}\n`;
+  const commit = (files: Record<string, string | null>, message: string) =>
+    w.repository.commit(files, message, { branch: BRANCH });
   const value = () => kubectl("-n", "reads", "get", "configmap", "settings", "-o", "jsonpath={.data.value}");
   beforeAll(async () => {
     await commit({ "reads/settings.yaml": map("one") }, "Begin");
@@ -96,14 +111,27 @@ describe("an application that is synced by hand", () => {
     const history = await w.waitApplication("reads", "the entry of it", (a) => a.status.history?.length === 3);
     expect(history.status.history!.map(({ cause }) => cause)).toEqual(["Manual", "Manual", "Rollback"]);
     const unknown = await w.cli("app", "rollback", "reads", "9");
-    expect([unknown.exit, unknown.err]).toEqual([1, expect.stringContaining("The history has no entry 9. It has 0, 1, 2.")]);
+    expect([unknown.exit, unknown.err]).toEqual([
+      1,
+      expect.stringContaining("The history has no entry 9. It has 0, 1, 2."),
+    ]);
     const { out } = await w.cli("app", "revision", "reads");
     expect(out).toContain("Change it");
   });
 
   test("names who changed what is live", async () => {
     const patch = '{"data":{"value":"by hand"}}';
-    await kubectl("-n", "reads", "patch", "configmap", "settings", "--type=merge", "--field-manager=kubectl-edit", "-p", patch);
+    await kubectl(
+      "-n",
+      "reads",
+      "patch",
+      "configmap",
+      "settings",
+      "--type=merge",
+      "--field-manager=kubectl-edit",
+      "-p",
+      patch,
+    );
     const { exit, out } = await w.cli("app", "diff", "reads");
     expect([exit, out]).toEqual([1, expect.stringContaining("/data/value was set by kubectl-edit")]);
   });
@@ -123,11 +151,18 @@ describe("an application that is synced by hand", () => {
         },
       },
     };
-    const third = await commit({ "reads/job.yaml": JSON.stringify(job), "reads/settings.yaml": map("three") }, "Wait for a Job");
+    const third = await commit(
+      { "reads/job.yaml": JSON.stringify(job), "reads/settings.yaml": map("three") },
+      "Wait for a Job",
+    );
     await w.cli("app", "refresh", "reads");
     await w.waitApplication("reads", "the commit", (a) => a.status.sync?.revision === third);
     expect((await w.cli("app", "sync", "reads", "--no-wait")).exit).toBe(0);
-    await w.waitApplication("reads", "its hook to run", (a) => a.status.operation?.message?.includes("Job/sleeps") === true);
+    await w.waitApplication(
+      "reads",
+      "its hook to run",
+      (a) => a.status.operation?.message?.includes("Job/sleeps") === true,
+    );
     const tree = await until("the Job's Pod in the tree", async () => {
       const now = await treeOf("reads");
       return below(now, "Pod").length > 0 && now;

@@ -24,7 +24,12 @@ test("terraform's state and plan hold no secret", async () => {
   await w.terraform(w.stack, "plan", `-out=${saved}`, "-replace=outpost_repository.code");
   const plan = await w.terraform(w.stack, "show", "-json", saved);
   expect([state.code, plan.code]).toEqual([0, 0]);
-  for (const text of [state.output, plan.output, readFileSync(join(w.stack, "terraform.tfstate"), "utf8"), readFileSync(saved, "latin1")])
+  for (const text of [
+    state.output,
+    plan.output,
+    readFileSync(join(w.stack, "terraform.tfstate"), "utf8"),
+    readFileSync(saved, "latin1"),
+  ])
     for (const secret of secrets) for (const form of forms(secret)) expect(text.includes(form)).toBe(false);
 });
 
@@ -35,7 +40,14 @@ test("the service's store and every log hold no credential of a repository", asy
     .filter((file) => forms(w.gitPassword).some((form) => readFileSync(file, "latin1").includes(form)));
   expect(hits).toEqual([]);
   for (const name of ["agent", "controller", "repo-server"]) {
-    const logs = await w.cluster.kubectl("-n", "outpost-agent", "logs", "-l", `app.kubernetes.io/component=${name}`, "--tail=-1");
+    const logs = await w.cluster.kubectl(
+      "-n",
+      "outpost-agent",
+      "logs",
+      "-l",
+      `app.kubernetes.io/component=${name}`,
+      "--tail=-1",
+    );
     expect(logs.includes(w.gitPassword)).toBe(false);
   }
 });

@@ -9,7 +9,10 @@ import { KubeClient } from "../../server/kube/client.ts";
 import type { World } from "./engine-world.ts";
 
 const DEADLINE_MS = 60_000;
-const log = { warn: () => {}, error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields) };
+const log = {
+  warn: () => {},
+  error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields),
+};
 
 /** Sets beside the applications of a world, by the definitions of that cluster. */
 export async function startSets(w: World): Promise<{ sets: SetController; home: KubeClient }> {
@@ -21,7 +24,14 @@ export async function startSets(w: World): Promise<{ sets: SetController; home: 
   const { repo, repositories } = w.controller.deps;
   const happened: SetControllerOptions["happened"] = (set, reason, message) =>
     w.controller.events.tell(set, [{ type: "Normal", reason, message }]);
-  const sets = new SetController({ home, namespace: w.namespace, repo, access: (url) => repositories.find(url), happened, log });
+  const sets = new SetController({
+    home,
+    namespace: w.namespace,
+    repo,
+    access: (url) => repositories.find(url),
+    happened,
+    log,
+  });
   await sets.start();
   return { sets, home };
 }
@@ -47,7 +57,8 @@ export const worldWith = (token: string, allowedProviders?: string[]): Given => 
   clusters: () => [],
   directories: none,
   files: none,
-  secret: async (name, key) => (name === "host" && key === "token" ? done(new Secret(token)) : stop("Nothing", `there is no ${name}`)),
+  secret: async (name, key) =>
+    name === "host" && key === "token" ? done(new Secret(token)) : stop("Nothing", `there is no ${name}`),
   githubApp: none,
   configMap: none,
   objects: none,

@@ -10,7 +10,11 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 // A name of one's own lets two runs of one checkout live side by side.
 const folder = process.env.OUTPOST_QUICKSTART || ".journeys";
 /** The developer's own sign-ins and stack are not touched. */
-export const worldEnv = { OUTPOST_QUICKSTART: folder, OUTPOST_CONFIG: join(root, ".test", folder, "config.json"), NO_COLOR: "1" };
+export const worldEnv = {
+  OUTPOST_QUICKSTART: folder,
+  OUTPOST_CONFIG: join(root, ".test", folder, "config.json"),
+  NO_COLOR: "1",
+};
 
 export default async function setup() {
   Object.assign(process.env, worldEnv);

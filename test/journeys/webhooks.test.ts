@@ -12,7 +12,8 @@ let w: LinkWorld;
 let git: GitServer;
 let hook: Schemas["WebhookSecret"];
 
-const map = (value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: web }\ndata: { value: "${value}" }\n`;
+const map = (value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: web }\ndata: { value: "${value}" }\n`;
 const live = async (namespace: string) => {
   const found = await w.kube.get(RESOURCES.configMap, namespace, "web");
   return found.kind === "done" ? String(found.value.data?.value) : undefined;
@@ -53,7 +54,12 @@ afterAll(async () => {
 /** What GitHub sends after a push, signed as GitHub signs it. */
 async function push(revision: string, change: { repository?: string; secret?: string } = {}): Promise<Response> {
   const url = git.cloneUrl(change.repository ?? "shop");
-  const repository = { full_name: "team/shop", clone_url: url, html_url: url.replace(/\.git$/, ""), ssh_url: "git@127.0.0.1:shop.git" };
+  const repository = {
+    full_name: "team/shop",
+    clone_url: url,
+    html_url: url.replace(/\.git$/, ""),
+    ssh_url: "git@127.0.0.1:shop.git",
+  };
   const body = JSON.stringify({ ref: "refs/heads/main", after: revision, repository });
   const signature = createHmac("sha256", change.secret ?? hook.secret)
     .update(body)
@@ -81,7 +87,11 @@ test("a push is live after a signed call, long before anybody would have asked b
   const answer = await push(revision);
   expect([answer.status, await answer.json()]).toEqual([202, { outcome: "Accepted", repositories: 1 }]);
   await becomes("a", "two");
-  await until("the application says so", async () => (await w.application("a"))?.status.sync?.revision === revision, SOON_MS);
+  await until(
+    "the application says so",
+    async () => (await w.application("a"))?.status.sync?.revision === revision,
+    SOON_MS,
+  );
   expect((await versions()).slice(1)).toEqual(before.slice(1));
 }, 60_000);
 

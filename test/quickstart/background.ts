@@ -52,7 +52,8 @@ export async function startBackground(
   return { process: process_!, log };
 }
 
-export const runs = (background: Background | undefined): background is Background => background !== undefined && alive(background.process);
+export const runs = (background: Background | undefined): background is Background =>
+  background !== undefined && alive(background.process);
 
 /** Asks, and insists after ten seconds. */
 export async function stopBackground(background: Background | undefined): Promise<boolean> {

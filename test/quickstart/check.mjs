@@ -23,7 +23,10 @@ const MEMORY = 1.5 * GiB;
 export function checkNodeVersion(version = process.versions.node) {
   if (atLeast(version, NODE)) return [];
   return [
-    { missing: `Node.js ${NODE.join(".")} or newer; this is ${version}`, whatToDo: "install a current Node.js from https://nodejs.org" },
+    {
+      missing: `Node.js ${NODE.join(".")} or newer; this is ${version}`,
+      whatToDo: "install a current Node.js from https://nodejs.org",
+    },
   ];
 }
 
@@ -33,7 +36,11 @@ export async function check({ root, port, own, reuse }) {
   need(has("git"), "git", "install git: apt-get install git, or https://git-scm.com");
   need(has("npm"), "npm", "it comes with Node.js: https://nodejs.org");
   const terraform = versionOf("terraform", ["version", "-json"], /"terraform_version":\s*"([\d.]+)/);
-  need(terraform, "terraform", `install Terraform ${TERRAFORM.join(".")} or newer: https://developer.hashicorp.com/terraform/install`);
+  need(
+    terraform,
+    "terraform",
+    `install Terraform ${TERRAFORM.join(".")} or newer: https://developer.hashicorp.com/terraform/install`,
+  );
   if (terraform)
     need(
       atLeast(terraform, TERRAFORM),
@@ -52,7 +59,11 @@ export async function check({ root, port, own, reuse }) {
   if (tools.length && !(go && atLeast(go, GO))) {
     const canDownload = await offered(tools);
     const toBuild = tools.filter((name) => !canDownload.includes(name));
-    need(!toBuild.length, `Go ${GO.join(".")} or newer, to build ${toBuild.join(", ")} once`, "install Go: https://go.dev/dl");
+    need(
+      !toBuild.length,
+      `Go ${GO.join(".")} or newer, to build ${toBuild.join(", ")} once`,
+      "install Go: https://go.dev/dl",
+    );
   }
   const cache = cacheRoot();
   const disk = tools.length ? BUILD_DISK : RUN_DISK;
@@ -75,7 +86,11 @@ function checkLocal(need, reuse) {
       `run it in a Linux virtual machine, ${ownCluster}`,
     );
   if (process.getuid() !== 0)
-    return need(false, "root, which the local cluster's namespaces and mounts need", `sudo npm run quickstart, ${ownCluster}`);
+    return need(
+      false,
+      "root, which the local cluster's namespaces and mounts need",
+      `sudo npm run quickstart, ${ownCluster}`,
+    );
   const packages = {
     unshare: "util-linux",
     setpriv: "util-linux",
@@ -98,17 +113,25 @@ function checkLocal(need, reuse) {
   );
   if (!reuse) need(freemem() > MEMORY || available() > MEMORY, "1.5 GiB of free memory", "end other programs");
   if (has("unshare")) {
-    const { status } = spawnSync("unshare", ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", "true"], {
-      stdio: "ignore",
-      timeout: 10_000,
-    });
+    const { status } = spawnSync(
+      "unshare",
+      ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", "true"],
+      {
+        stdio: "ignore",
+        timeout: 10_000,
+      },
+    );
     need(status === 0, "permission to make namespaces (unshare)", `a container needs --privileged, ${ownCluster}`);
   }
 }
 
 function checkOwn({ kubeconfig, context, address, image }, need) {
   need(existsSync(kubeconfig), `the file ${kubeconfig}`, "give the kubeconfig of your cluster: --kubeconfig FILE");
-  need(address, "--address", "give the address at which your cluster's pods reach this machine: --address http://192.0.2.10:8080");
+  need(
+    address,
+    "--address",
+    "give the address at which your cluster's pods reach this machine: --address http://192.0.2.10:8080",
+  );
   need(
     image,
     "--image",
@@ -118,10 +141,22 @@ function checkOwn({ kubeconfig, context, address, image }, need) {
   if (!existsSync(kubeconfig)) return;
   const { status } = spawnSync(
     "kubectl",
-    ["--kubeconfig", kubeconfig, ...(context ? ["--context", context] : []), "--request-timeout=10s", "get", "--raw", "/readyz"],
+    [
+      "--kubeconfig",
+      kubeconfig,
+      ...(context ? ["--context", context] : []),
+      "--request-timeout=10s",
+      "get",
+      "--raw",
+      "/readyz",
+    ],
     { stdio: "ignore", timeout: 20_000 },
   );
-  need(status === 0, `an answer from the cluster of ${kubeconfig}${context ? ` (context ${context})` : ""}`, "try: kubectl get nodes");
+  need(
+    status === 0,
+    `an answer from the cluster of ${kubeconfig}${context ? ` (context ${context})` : ""}`,
+    "try: kubectl get nodes",
+  );
 }
 
 /** The tools that test/cluster would have to build; a folder is named after its go.mod and go.sum. */
@@ -179,6 +214,8 @@ function freeDisk(path) {
 }
 
 function available() {
-  const line = /^MemAvailable:\s+(\d+) kB/m.exec(existsSync("/proc/meminfo") ? readFileSync("/proc/meminfo", "utf8") : "");
+  const line = /^MemAvailable:\s+(\d+) kB/m.exec(
+    existsSync("/proc/meminfo") ? readFileSync("/proc/meminfo", "utf8") : "",
+  );
   return line ? Number(line[1]) * 1024 : 0;
 }

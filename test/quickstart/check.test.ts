@@ -77,7 +77,10 @@ test.each([
 });
 
 test("--down where nothing is has nothing to do", async () => {
-  expect(await onMachineWith([], ["--down"])).toEqual({ exit: 0, said: "Nothing to remove: the quickstart has not run here.\n" });
+  expect(await onMachineWith([], ["--down"])).toEqual({
+    exit: 0,
+    said: "Nothing to remove: the quickstart has not run here.\n",
+  });
 });
 
 test.each([

@@ -22,7 +22,11 @@ export async function dev(o: Options): Promise<number> {
     const began = performance.now();
     try {
       await up(o);
-      console.log(c.dim(`${((performance.now() - began) / 1_000).toFixed(0)} s. Waiting for a change; Ctrl-C ends, and what runs stays.`));
+      console.log(
+        c.dim(
+          `${((performance.now() - began) / 1_000).toFixed(0)} s. Waiting for a change; Ctrl-C ends, and what runs stays.`,
+        ),
+      );
     } catch (error) {
       // A change that does not build is followed by one that does.
       console.error(`\n${c.red("error:")} ${(error as Error).message}\n`);

@@ -6,7 +6,13 @@ const inUse = `│ Error: The agent is in use
 │ It is referred to by applications/shop.`;
 
 test.each([
-  [inUse, false, "What you added uses it: applications/shop, repositories/shop. It goes with the local cluster and the service."],
+  [
+    inUse,
+    false,
+    "What you added uses it: applications/shop, repositories/shop. It goes with the local cluster and the service.",
+  ],
   [inUse, true, expect.stringContaining("Delete that first (`outpost app delete ID`), then run this again.")],
   ["╷\n│ Error: no credentials\n╵", true, "Error: no credentials"],
-])("what Terraform left is said in words (%#)", (output, isOwnCluster, want) => expect(whyLeft(output, isOwnCluster)).toEqual(want));
+])("what Terraform left is said in words (%#)", (output, isOwnCluster, want) =>
+  expect(whyLeft(output, isOwnCluster)).toEqual(want),
+);

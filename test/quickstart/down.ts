@@ -19,13 +19,17 @@ export async function down(root: string, memory: Memory): Promise<number> {
   let left = false;
   const dir = memory.path("terraform");
   const canDestroy =
-    runs(state.service) && (state.own !== undefined || (state.nodeDir !== undefined && findNode(state.nodeDir) !== undefined));
+    runs(state.service) &&
+    (state.own !== undefined || (state.nodeDir !== undefined && findNode(state.nodeDir) !== undefined));
   if (terraformState(dir) && canDestroy) {
     // Their finalizers need the controller, which Terraform removes: a cluster that goes whole need not wait for that.
     if (!state.own) await removeAdded(root, dir);
     const step = begin("terraform destroy");
     const note = applyNote();
-    const env = await terraformEnv({ root, memory, port: state.port, ...(state.own ? { own: state.own } : {}) }, await mirror());
+    const env = await terraformEnv(
+      { root, memory, port: state.port, ...(state.own ? { own: state.own } : {}) },
+      await mirror(),
+    );
     const ran = await terraform(
       dir,
       ["destroy", "-input=false", "-no-color", "-auto-approve"],
@@ -45,7 +49,9 @@ export async function down(root: string, memory: Memory): Promise<number> {
   }
   // What could not be destroyed in a cluster of the user's own must not lose the service that could still do it.
   if (left && state.own) {
-    console.error(`\n${c.yellow("The service goes on, so that you can try again.")} Logs: .quickstart/logs/terraform.log`);
+    console.error(
+      `\n${c.yellow("The service goes on, so that you can try again.")} Logs: .quickstart/logs/terraform.log`,
+    );
     return 1;
   }
   const part = async (title: string, on: boolean, work: () => Promise<unknown>) => {
@@ -54,7 +60,8 @@ export async function down(root: string, memory: Memory): Promise<number> {
     await work();
     step.done();
   };
-  if (existsSync(`${root}/dist/outpost.mjs`)) await part("Sign the command line out", true, () => signOut(root, memory));
+  if (existsSync(`${root}/dist/outpost.mjs`))
+    await part("Sign the command line out", true, () => signOut(root, memory));
   await part("Stop the service", runs(state.service), () => stopBackground(state.service));
   await part("Stop the sample Git server", runs(state.git), () => stopBackground(state.git));
   await part("Remove the local cluster", state.nodeDir !== undefined, () => stopNode(state.nodeDir!));
@@ -68,7 +75,9 @@ async function removeAdded(root: string, dir: string): Promise<void> {
   const made = readFileSync(join(dir, "terraform.tfstate"), "utf8");
   const added: string[][] = [];
   for (const noun of ["appset", "app"]) {
-    const names = (await outpost(root, ["--context", CONTEXT, noun, "list", "--filter", "origin=managed", "-o", "name"])).split("\n");
+    const names = (
+      await outpost(root, ["--context", CONTEXT, noun, "list", "--filter", "origin=managed", "-o", "name"])
+    ).split("\n");
     for (const id of names.filter(Boolean).map((name) => name.slice(noun.length + 1)))
       if (!made.includes(`"id": "${id}"`)) added.push([noun, id]);
   }
@@ -85,7 +94,11 @@ async function removeAdded(root: string, dir: string): Promise<void> {
 /** What keeps Terraform from removing all of it, in words: applications that a person added use what it made. */
 export function whyLeft(output: string, isOwnCluster: boolean): string {
   const users = [
-    ...new Set(output.match(/\b(applications|applicationsets|appprojects|repositories|clusters)\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/g) ?? []),
+    ...new Set(
+      output.match(
+        /\b(applications|applicationsets|appprojects|repositories|clusters)\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/g,
+      ) ?? [],
+    ),
   ].sort();
   if (users.length === 0) return terraformErrors(output);
   const what = `What you added uses it: ${users.join(", ")}.`;

@@ -12,7 +12,8 @@ const loopback = host === "127.0.0.1";
 const users = { outpost: password };
 // A first push makes a repository: so a person can deploy something of their own at once.
 const git = await startGit({ root, port: loopback ? Number(port) : 0, onPush: { users } });
-for (const folder of readdirSync(root)) if (folder.endsWith(".git")) await git.createRepository(folder.slice(0, -".git".length), { users });
+for (const folder of readdirSync(root))
+  if (folder.endsWith(".git")) await git.createRepository(folder.slice(0, -".git".length), { users });
 
 // A cluster of the user's own reaches this machine at another address than its loopback.
 if (!loopback) {

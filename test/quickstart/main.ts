@@ -29,7 +29,13 @@ export async function quickstart(flags: Flags): Promise<number> {
   try {
     if (flags.down) return await down(flags.root, memory);
     if (flags.status) return await status(flags.root, memory);
-    const options: Options = { root: flags.root, memory, port: flags.port, signal: stop.signal, ...(flags.own ? { own: flags.own } : {}) };
+    const options: Options = {
+      root: flags.root,
+      memory,
+      port: flags.port,
+      signal: stop.signal,
+      ...(flags.own ? { own: flags.own } : {}),
+    };
     return await (flags.watch ? dev(options) : up(options));
   } catch (error) {
     if (stop.signal.aborted) {

@@ -12,14 +12,17 @@ export const CONTEXT = "quickstart";
 
 /** The command line, as a person would run it. */
 export function outpost(root: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  return run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { env: { ...process.env, ...env }, deadlineMs: 120_000 }).then(
-    (r) => r.stdout,
-  );
+  return run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], {
+    env: { ...process.env, ...env },
+    deadlineMs: 120_000,
+  }).then((r) => r.stdout);
 }
 
 /** Signs the command line in under a context of its own, and remembers which one was current. */
 export async function signIn(root: string, memory: Memory, address: string): Promise<void> {
-  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as { items: { id: string; current: boolean }[] };
+  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as {
+    items: { id: string; current: boolean }[];
+  };
   const before = contexts.items.find((x) => x.current)?.id;
   if (before && before !== CONTEXT) memory.remember({ contextBefore: before });
   await outpost(root, ["login", address, "--name", CONTEXT, "--key-file", adminKeyFile(memory.path("service"))]);
@@ -90,7 +93,8 @@ function gitAddresses(root: string, memory: Memory) {
   const { own, gitPort } = memory.state;
   const host = own ? new URL(own.address).hostname : undefined;
   return {
-    near: (name: string) => `http://outpost:$(cat ${passwordFile(root, memory)})@${host ?? "127.0.0.1"}:${gitPort}/${name}.git`,
+    near: (name: string) =>
+      `http://outpost:$(cat ${passwordFile(root, memory)})@${host ?? "127.0.0.1"}:${gitPort}/${name}.git`,
     far: (name: string) => `http://${host ?? IN_CLUSTER}:${gitPort}/${name}.git`,
   };
 }
@@ -100,7 +104,14 @@ export const IN_CLUSTER = "git.outpost.test";
 async function kubectl(memory: Memory, ...args: string[]): Promise<string> {
   const { own, nodeDir } = memory.state;
   if (own)
-    return (await run("kubectl", ["--kubeconfig", own.kubeconfig, ...(own.context ? ["--context", own.context] : []), ...args])).stdout;
+    return (
+      await run("kubectl", [
+        "--kubeconfig",
+        own.kubeconfig,
+        ...(own.context ? ["--context", own.context] : []),
+        ...args,
+      ])
+    ).stdout;
   return (await findNode(nodeDir!)?.kubectl(...args)) ?? "the cluster does not run\n";
 }
 
@@ -112,9 +123,16 @@ function pods(memory: Memory): Promise<string> {
 
 /** For an apply that failed: the pods of ours that are not ready, with the last thing each said. */
 export async function whatIsNotReady(memory: Memory): Promise<string> {
-  const list = await kubectl(memory, "get", "pods", "--all-namespaces", "-l", "app.kubernetes.io/part-of=outpost", "-o", "json").catch(
-    () => "",
-  );
+  const list = await kubectl(
+    memory,
+    "get",
+    "pods",
+    "--all-namespaces",
+    "-l",
+    "app.kubernetes.io/part-of=outpost",
+    "-o",
+    "json",
+  ).catch(() => "");
   if (!list.startsWith("{")) return "";
   type Pod = {
     metadata: { name: string; namespace: string };

@@ -28,7 +28,11 @@ export function terraform(
   line: (text: string) => void = () => {},
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn("terraform", args, { cwd: dir, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn("terraform", args, {
+      cwd: dir,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     let rest = "";
     const hear = (chunk: Buffer) => {
@@ -56,7 +60,8 @@ export function applyNote(): (line: string) => string | undefined {
     if (/^(Creation|Modifications|Destruction|Opening|Closing) complete/.test(rest)) {
       working.delete(what);
       if (!/^(Opening|Closing)/.test(rest)) done++;
-    } else if (/^(Creating|Modifying|Destroying|Still)/.test(rest)) working.set(what, /\[.*?(\d\S*) elapsed\]/.exec(rest)?.[1] ?? "");
+    } else if (/^(Creating|Modifying|Destroying|Still)/.test(rest))
+      working.set(what, /\[.*?(\d\S*) elapsed\]/.exec(rest)?.[1] ?? "");
     else return undefined;
     const now = [...working].map(([name, time]) => `${name.replace(/^module\./, "")}${time ? ` ${time}` : ""}`);
     return `${done} done${now.length ? `, now ${now.join(", ")}` : ""}`;
@@ -71,4 +76,5 @@ export function terraformErrors(output: string): string {
 }
 
 export const terraformState = (dir: string): boolean =>
-  existsSync(join(dir, "terraform.tfstate")) && JSON.parse(readFileSync(join(dir, "terraform.tfstate"), "utf8")).resources?.length > 0;
+  existsSync(join(dir, "terraform.tfstate")) &&
+  JSON.parse(readFileSync(join(dir, "terraform.tfstate"), "utf8")).resources?.length > 0;

@@ -53,7 +53,8 @@ export async function up(o: Options): Promise<number> {
   return show(root, memory);
 }
 
-export const addressOf = (o: Pick<Options, "own" | "port">): string => o.own?.address ?? `http://outpost.localhost:${o.port}`;
+export const addressOf = (o: Pick<Options, "own" | "port">): string =>
+  o.own?.address ?? `http://outpost.localhost:${o.port}`;
 
 async function doing<T>(o: Options, title: string, work: (step: Step) => Promise<T>): Promise<T> {
   if (o.signal.aborted) throw new Error("stopped");
@@ -73,7 +74,8 @@ async function generate(o: Options, step: Step): Promise<void> {
   for (const dir of ["openapi/spec", "openapi/generate"])
     for (const file of readdirSync(join(o.root, dir)).sort()) hash.update(readFileSync(join(o.root, dir, file)));
   const digest = hash.digest("hex");
-  if (o.memory.state.generated === digest && existsSync(join(o.root, "openapi/contract/openapi.json"))) return step.skip("nothing changed");
+  if (o.memory.state.generated === digest && existsSync(join(o.root, "openapi/contract/openapi.json")))
+    return step.skip("nothing changed");
   await runLogged(o.root, ["npm", "run", "-s", "generate"], o.memory.path("logs/generate.log"), 5);
   o.memory.remember({ generated: digest });
 }
@@ -91,7 +93,9 @@ async function localCluster(o: Options, programs: Programs, step: Step): Promise
   ];
   const reused = findNode(dir) !== undefined;
   const node = await startNode({ name: "quickstart", dir, progress: note, images });
-  step.done(reused ? "reused, images brought up to date" : `real Kubernetes ${nodeTools.length ? "of one node" : ""}`.trim());
+  step.done(
+    reused ? "reused, images brought up to date" : `real Kubernetes ${nodeTools.length ? "of one node" : ""}`.trim(),
+  );
   return node;
 }
 
@@ -104,14 +108,32 @@ async function gitServer(o: Options, step: Step): Promise<void> {
   const repository = new BareRepository(root, "guestbook");
   await repository.create("main");
   if (!(await repository.tip("refs/heads/main")))
-    await repository.commit(sampleFiles(join(o.root, "examples/01-quickstart/guestbook")), "Add the guestbook", { branch: "main" });
+    await repository.commit(sampleFiles(join(o.root, "examples/01-quickstart/guestbook")), "Add the guestbook", {
+      branch: "main",
+    });
   if (runs(memory.state.git)) return step.skip("reused");
   const port = memory.state.gitPort ?? (await freePort());
   memory.remember({ gitPort: port });
   const host = o.own ? new URL(o.own.address).hostname : "127.0.0.1";
-  const command = [process.execPath, "--import", "tsx", join(o.root, "test/quickstart/git.ts"), root, String(port), host, secret];
+  const command = [
+    process.execPath,
+    "--import",
+    "tsx",
+    join(o.root, "test/quickstart/git.ts"),
+    root,
+    String(port),
+    host,
+    secret,
+  ];
   // Node resolves --import from its working folder.
-  const git = await startBackground("git", command, o.root, process.env, () => accepts({ port, host }), memory.path("logs"));
+  const git = await startBackground(
+    "git",
+    command,
+    o.root,
+    process.env,
+    () => accepts({ port, host }),
+    memory.path("logs"),
+  );
   memory.remember({ git });
 }
 
@@ -145,7 +167,9 @@ const digestOf = (file: string): string => createHash("sha256").update(readFileS
 
 /** The files of a folder, as a commit takes them. */
 function sampleFiles(dir: string, under = "guestbook"): Record<string, string> {
-  return Object.fromEntries(readdirSync(dir).map((name) => [`${under}/${name}`, readFileSync(join(dir, name), "utf8")]));
+  return Object.fromEntries(
+    readdirSync(dir).map((name) => [`${under}/${name}`, readFileSync(join(dir, name), "utf8")]),
+  );
 }
 
 async function apply(o: Options, mirror: string): Promise<void> {
@@ -186,7 +210,10 @@ async function apply(o: Options, mirror: string): Promise<void> {
 }
 
 /** What terraform needs: the providers' mirrors, the service, and the example's variables. */
-export async function terraformEnv(o: Pick<Options, "memory" | "root" | "own" | "port">, mirror: string): Promise<NodeJS.ProcessEnv> {
+export async function terraformEnv(
+  o: Pick<Options, "memory" | "root" | "own" | "port">,
+  mirror: string,
+): Promise<NodeJS.ProcessEnv> {
   const { memory, root } = o;
   const config = await writeTerraformConfig(memory.path("terraform.rc"), { mirror, own: join(root, "dist/mirror") });
   const gitHost = o.own ? new URL(o.own.address).hostname : IN_CLUSTER;

@@ -15,7 +15,13 @@ import { applyAsArgo, documents, TRACKING } from "../journeys/former-engine.ts";
 const TARGET_S = 20;
 const [count = 100] = process.argv.slice(2).map(Number);
 const SERVICE: Resource = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
-const ACCOUNT: Resource = { group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
+const ACCOUNT: Resource = {
+  group: "",
+  version: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  namespaced: true,
+};
 const KINDS = [ACCOUNT, CONFIG_MAP, SERVICE, DEPLOYMENT];
 const LONG_AGO = "2026-01-01T00:00:00Z";
 const names = Array.from({ length: count }, (_, i) => `left-${i}`);
@@ -31,7 +37,14 @@ async function leaveOne(w: World, name: string, revision: string): Promise<void>
   for (const object of documents(fourObjects(name))) {
     const { kind, metadata } = await applyAsArgo(w, name, object);
     const [group, version] = kind === "Deployment" ? ["apps", "v1"] : ["", "v1"];
-    rows.push({ ...(group ? { group } : {}), version, kind, namespace: metadata.namespace, name: metadata.name, status: "Synced" });
+    rows.push({
+      ...(group ? { group } : {}),
+      version,
+      kind,
+      namespace: metadata.namespace,
+      name: metadata.name,
+      status: "Synced",
+    });
   }
   const { spec } = await w.app(name, { repo: "scale", path: `apps/${name}` });
   const at = new Date(Date.now() - 1_000).toISOString().replace(/\.\d+/, "");
@@ -99,7 +112,8 @@ try {
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const now = await substance(w);
   const changed =
-    [...before].filter(([uid, text]) => now.get(uid) !== text).length + [...now.keys()].filter((uid) => !before.has(uid)).length;
+    [...before].filter(([uid, text]) => now.get(uid) !== text).length +
+    [...now.keys()].filter((uid) => !before.has(uid)).length;
   const apps = value(await w.client.list(RESOURCES.application, { namespace: w.namespace })).items;
   const anew = apps.filter(({ status }) => status.history.length !== 1 || status.sync.status !== "Synced").length;
   const verdict = s <= TARGET_S ? `≤ ${TARGET_S} s: reached` : `> ${TARGET_S} s: NOT reached`;

@@ -48,7 +48,11 @@ let storeFolder = "";
 const delegate = await connect();
 const started = performance.now();
 const seconds = () => (performance.now() - started) / 1_000;
-const looks = { controller: await lookInto(i.programs().controller), service: await lookInto(service.process), link: await lookInto(link) };
+const looks = {
+  controller: await lookInto(i.programs().controller),
+  service: await lookInto(service.process),
+  link: await lookInto(link),
+};
 let repo = await lookInto(i.programs().repo);
 let rounds = 0;
 try {
@@ -116,8 +120,13 @@ async function change(hook: { url: string; secret: string }, lasting: string[]):
   ok(await api.POST("/v1/applications/{id}/refresh", { params: { path: { id } }, body: { hard: n % 5 === 0 } }));
   ok(await api.POST("/v1/applications/{id}/sync", { params: { path: { id } }, body: {} }));
   const watching = await watches();
-  ok(await api.DELETE("/v1/applications/{id}", { params: { path: { id }, query: { cascade: "background" } as never } }));
-  await until(`${id} is gone`, async () => (await api.GET("/v1/applications/{id}", { params: { path: { id } } })).response.status === 404);
+  ok(
+    await api.DELETE("/v1/applications/{id}", { params: { path: { id }, query: { cascade: "background" } as never } }),
+  );
+  await until(
+    `${id} is gone`,
+    async () => (await api.GET("/v1/applications/{id}", { params: { path: { id } } })).response.status === 404,
+  );
   await watching();
 
   // An edit by hand, which is put back; one that cannot be rendered, and one of a repository that is not there.
@@ -140,14 +149,25 @@ async function change(hook: { url: string; secret: string }, lasting: string[]):
   );
   for (const task of tasks) {
     const params = { path: { task: ok(task).id } };
-    await until("a task has ended", async () => ok(await api.GET("/v1/tasks/{task}", { params })).state === "Succeeded");
+    await until(
+      "a task has ended",
+      async () => ok(await api.GET("/v1/tasks/{task}", { params })).state === "Succeeded",
+    );
   }
   await Promise.all(
-    [1, 2, 3, 4].map((k) => fetch(hook.url, { method: "POST", headers: { "x-github-event": "push" }, body: `{"x":${k}}` })),
+    [1, 2, 3, 4].map((k) =>
+      fetch(hook.url, { method: "POST", headers: { "x-github-event": "push" }, body: `{"x":${k}}` }),
+    ),
   );
 }
 
-async function put(to: OutpostClient, id: string, repoUrl: string, place: string, revisionHistoryLimit = 10): Promise<void> {
+async function put(
+  to: OutpostClient,
+  id: string,
+  repoUrl: string,
+  place: string,
+  revisionHistoryLimit = 10,
+): Promise<void> {
   const spec = {
     agent: "one",
     source: { repoUrl, path: `apps/${place}` },

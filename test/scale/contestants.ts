@@ -35,7 +35,8 @@ const makers: Record<string, (url: string) => Promise<Contestant>> = {
 /** Those that are wanted by name, each with a database of its own. */
 export async function contestants(postgres: PostgresServer, wanted: (name: string) => boolean): Promise<Contestant[]> {
   const all: Contestant[] = [];
-  for (const [name, make] of Object.entries(makers)) if (wanted(name)) all.push(await make((await postgres.database()).url));
+  for (const [name, make] of Object.entries(makers))
+    if (wanted(name)) all.push(await make((await postgres.database()).url));
   return all;
 }
 
@@ -74,7 +75,10 @@ async function bare(url: string): Promise<Contestant> {
           if (rows.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
           await Promise.all(
             rows.map((r) =>
-              pool.query("update jobs set state = 'Succeeded', ended_at = now() where id = $1 and worker = $2", [r.id, name]),
+              pool.query("update jobs set state = 'Succeeded', ended_at = now() where id = $1 and worker = $2", [
+                r.id,
+                name,
+              ]),
             ),
           );
           ended += rows.length;
@@ -95,11 +99,21 @@ async function ours(url: string): Promise<Contestant> {
   const db = await openStore({ url, poolSize: CONNECTIONS });
   await ensureAccount(db, "a");
   const scope = { account: "a", org: "", project: "" };
-  const sessions = await Promise.all(Array.from({ length: WORKERS }, (_, i) => openDelegate(db, `w${i}`, scope, { capacity: 1_000 })));
+  const sessions = await Promise.all(
+    Array.from({ length: WORKERS }, (_, i) => openDelegate(db, `w${i}`, scope, { capacity: 1_000 })),
+  );
   const dispatcher = new Dispatcher(db, "a", (error) => {
     throw error;
   });
-  const task = { ...scope, kind: "shell.run", params: payload, selectors: [], timeoutSeconds: 600, maxAttempts: 3, idempotent: false };
+  const task = {
+    ...scope,
+    kind: "shell.run",
+    params: payload,
+    selectors: [],
+    timeoutSeconds: 600,
+    maxAttempts: 3,
+    idempotent: false,
+  };
   const line = {
     ...scope,
     actor: "key:bench",

@@ -29,14 +29,19 @@ const REPORTS = 500;
 const BATCH = 25;
 const names = Array.from({ length: COUNT }, (_, i) => `found-${i}`);
 
-const postgres = options.includes("postgres") ? await startPostgres({ durable: true, settings: { shared_buffers: "256MB" } }) : undefined;
+const postgres = options.includes("postgres")
+  ? await startPostgres({ durable: true, settings: { shared_buffers: "256MB" } })
+  : undefined;
 const s = await startService(postgres ? { DATABASE_URL: (await postgres.database()).url } : {});
 const gate = await startGate(s.port);
 try {
-  const call = (method: string, path: string, body?: object) => ask(s.url, method, path, { key: s.apiKey, ...(body ? { body } : {}) });
+  const call = (method: string, path: string, body?: object) =>
+    ask(s.url, method, path, { key: s.apiKey, ...(body ? { body } : {}) });
   await call("PUT", "/v1/agents/many", { spec: {} });
   const { token } = (await call("POST", "/v1/agents/many/tokens", {})).body;
-  const worker = await (await new TestWorker(`http://127.0.0.1:${gate.port}`, "many-0", "cluster-of-many").enrol(token)).open();
+  const worker = await (
+    await new TestWorker(`http://127.0.0.1:${gate.port}`, "many-0", "cluster-of-many").enrol(token)
+  ).open();
   const floor = CUTS ? Number.NaN : await seconds(bare);
   const waits: number[] = [];
   let kept = new Map<string, string>();
@@ -44,7 +49,9 @@ try {
   const people = (async () => {
     for (let i = 0; !done; i++) {
       const started = performance.now();
-      const put = await call("PUT", `/v1/organizations/o-${i % 5}`, { spec: { description: `${i}` } }).catch(() => undefined);
+      const put = await call("PUT", `/v1/organizations/o-${i % 5}`, { spec: { description: `${i}` } }).catch(
+        () => undefined,
+      );
       // A put that a cut took away is none; one that is refused would measure nothing.
       if (put && put.status >= 400 && put.status < 500) throw new Error(put.text);
       if (put && put.status < 300) waits.push(performance.now() - started);
@@ -71,12 +78,15 @@ try {
   done = true;
   await people;
   const complete = await versions();
-  if (complete.size !== COUNT || changed(kept, complete) > 0) throw new Error("the complete round lost objects or wrote them again");
+  if (complete.size !== COUNT || changed(kept, complete) > 0)
+    throw new Error("the complete round lost objects or wrote them again");
   const version = async () => (await call("GET", "/v1/applications/found-0")).body.version;
   const before = await version();
   const again = await seconds(() => round(2));
   if ((await version()) !== before) throw new Error("a round without a change has written");
-  const change = await seconds(() => worker.exchange({ discovered: [app("found-0", { status: { sync: { status: "OutOfSync" } } })] }));
+  const change = await seconds(() =>
+    worker.exchange({ discovered: [app("found-0", { status: { sync: { status: "OutOfSync" } } })] }),
+  );
   const shown = (await call("GET", "/v1/agents/many")).body.status.discovered;
   waits.sort((a, b) => a - b);
   const at = (share: number) => waits[Math.floor(waits.length * share)]!.toFixed(0);

@@ -17,7 +17,8 @@ const APPS = Number(process.env.APPS ?? 500);
 const wanted = process.argv.slice(2);
 const want = (name: string) => wanted.length === 0 || wanted.includes(name);
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
-const four = (all: readonly string[], rev = "1") => Object.fromEntries(all.map((name) => [`apps/${name}/all.yaml`, fourObjects(rev)]));
+const four = (all: readonly string[], rev = "1") =>
+  Object.fromEntries(all.map((name) => [`apps/${name}/all.yaml`, fourObjects(rev)]));
 
 /** Fifty at once, then so many at once. */
 async function many(i: Installation): Promise<void> {
@@ -27,7 +28,13 @@ async function many(i: Installation): Promise<void> {
   await tightLoop(i.client, ["loop-warm"]);
   const times: number[] = [];
   for (const name of warm) times.push((await measured(i, () => create(i, [name], "many"))).s);
-  line("1 application: create → Synced", Math.min(...times), 0.4, "s", `${times.map((t) => round(t)).join(", ")} (the first clones)`);
+  line(
+    "1 application: create → Synced",
+    Math.min(...times),
+    0.4,
+    "s",
+    `${times.map((t) => round(t)).join(", ")} (the first clones)`,
+  );
   const ratios: number[] = [];
   for (const batch of batches.slice(0, 3)) {
     const loop = await measured(i, () =>
@@ -38,7 +45,13 @@ async function many(i: Installation): Promise<void> {
     );
     const ours = await measured(i, () => create(i, batch, "many"));
     ratios.push(ours.s / loop.s);
-    line("50 applications at once", ours.s, 6, "s", `loop ${round(loop.s)} s; ${spent(ours)} against ${round(loop.api)} s`);
+    line(
+      "50 applications at once",
+      ours.s,
+      6,
+      "s",
+      `loop ${round(loop.s)} s; ${spent(ours)} against ${round(loop.api)} s`,
+    );
   }
   line("50 applications against the loop, median", median(ratios), 3, "×", ratios.map((r) => round(r)).join(", "));
   const batch = batches[3]!;
@@ -127,7 +140,13 @@ async function hints(i: Installation): Promise<void> {
       times.push(await live(i.client, name, "web", rev, started));
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
-    line(`hint, 1 of ${count} applications changed → live`, median(times), 0.6, "s", times.map((t) => round(t)).join(", "));
+    line(
+      `hint, 1 of ${count} applications changed → live`,
+      median(times),
+      0.6,
+      "s",
+      times.map((t) => round(t)).join(", "),
+    );
     if (count !== 154) continue;
     memory(i, 154, 154);
     await fiftyOf(i, all.slice(0, 154));
@@ -146,7 +165,13 @@ async function fiftyOf(i: Installation, all: string[]): Promise<void> {
   const started = performance.now();
   await i.hint("hinted");
   const times = await Promise.all(changed.map((name) => live(i.client, name, "web", "fifty", started)));
-  line("hint, 50 of 154 applications changed, last live", Math.max(...times), 8, "s", `median ${round(median(times))} s`);
+  line(
+    "hint, 50 of 154 applications changed, last live",
+    Math.max(...times),
+    8,
+    "s",
+    `median ${round(median(times))} s`,
+  );
 }
 
 async function noChange(i: Installation, all: string[]): Promise<void> {

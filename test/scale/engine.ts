@@ -30,7 +30,11 @@ function cpuOf(pid: number): number {
 }
 
 async function measure<T>(w: World, work: () => Promise<T>) {
-  const [api, own, started] = [cpuOf(w.api.pids.apiserver) + cpuOf(w.api.pids.etcd), cpuOf(process.pid), performance.now()];
+  const [api, own, started] = [
+    cpuOf(w.api.pids.apiserver) + cpuOf(w.api.pids.etcd),
+    cpuOf(process.pid),
+    performance.now(),
+  ];
   await work();
   return {
     s: (performance.now() - started) / 1_000,
@@ -46,7 +50,9 @@ async function tightLoop(client: KubeClient, names: string[]): Promise<void> {
     for (let name = queue.shift(); name; name = queue.shift()) {
       value(await client.apply(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
       for (const object of objects) {
-        value(await client.apply(kinds[object.kind]!, { ...object, metadata: { ...object.metadata, namespace: name } }));
+        value(
+          await client.apply(kinds[object.kind]!, { ...object, metadata: { ...object.metadata, namespace: name } }),
+        );
       }
     }
   };
@@ -100,7 +106,9 @@ async function noChange(w: World, names: string[]): Promise<void> {
   const revision = (await w.git.repository("scale").tip("main"))!;
   const ran = await measure(w, async () => {
     const annotations = { "argocd.argoproj.io/refresh": "normal" };
-    await Promise.all(names.map((name) => w.client.mergePatch(RESOURCES.application, w.namespace, name, { metadata: { annotations } })));
+    await Promise.all(
+      names.map((name) => w.client.mergePatch(RESOURCES.application, w.namespace, name, { metadata: { annotations } })),
+    );
     while (names.some((name) => w.controller.deps.store.get(name)?.status?.sync?.revision !== revision))
       await new Promise((resolve) => setTimeout(resolve, 5));
   });

@@ -41,7 +41,10 @@ export async function lookInto(program: Daemon): Promise<{ held(): Promise<Held>
       // The first collection runs the finalizers, the second takes what they held.
       for (let n = 0; n < 2; n++) await ask("HeapProfiler.collectGarbage");
       const { usedSize } = await ask("Runtime.getHeapUsage");
-      const active = await ask("Runtime.evaluate", { expression: "process.getActiveResourcesInfo().length", returnByValue: true });
+      const active = await ask("Runtime.evaluate", {
+        expression: "process.getActiveResourcesInfo().length",
+        returnByValue: true,
+      });
       const pid = program.child.pid!;
       return {
         heap: usedSize / 1_048_576,

@@ -77,10 +77,16 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     OUTPOST_JSONNET: toolPath("jsonnet"),
     ...env,
   };
-  const profile = (name: string) => (process.env.PROFILE ? ["--cpu-prof", `--cpu-prof-dir=${process.env.PROFILE}/${name}`] : []);
+  const profile = (name: string) =>
+    process.env.PROFILE ? ["--cpu-prof", `--cpu-prof-dir=${process.env.PROFILE}/${name}`] : [];
   const startRepo = () =>
     daemon(process.execPath, [...profile("repo"), DIST, "repo-server"], {
-      env: { ...shared, OUTPOST_REPO_LISTEN: `unix:${socket}`, OUTPOST_WORK: join(folder, "mirrors"), REDIS_URL: redis?.url },
+      env: {
+        ...shared,
+        OUTPOST_REPO_LISTEN: `unix:${socket}`,
+        OUTPOST_WORK: join(folder, "mirrors"),
+        REDIS_URL: redis?.url,
+      },
       deathSignal: "TERM",
     });
   let repo = startRepo();
@@ -124,7 +130,9 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     },
     hint: async (repository) => {
       const url = git.cloneUrl(repository);
-      const data = { [repositoryKey(url)!.replace(/[^a-z0-9.-]/g, "-")]: JSON.stringify({ url, at: new Date().toISOString() }) };
+      const data = {
+        [repositoryKey(url)!.replace(/[^a-z0-9.-]/g, "-")]: JSON.stringify({ url, at: new Date().toISOString() }),
+      };
       const patched = await client.mergePatch(RESOURCES.configMap, NAMESPACE, "outpost-hints", { data });
       value(patched);
     },
@@ -135,7 +143,13 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     cpu: () => {
       const [one, two] = [cpuOf(controller.child.pid!), cpuOf(repo.child.pid!)];
       const api_ = cpuOf(api.pids.apiserver).own + cpuOf(api.pids.etcd).own;
-      return { ours: one.own + two.own + one.children + two.children, controller: one.own, repo: two.own, git: two.children, api: api_ };
+      return {
+        ours: one.own + two.own + one.children + two.children,
+        controller: one.own,
+        repo: two.own,
+        git: two.children,
+        api: api_,
+      };
     },
     memory: () => memoryOf({ controller, "repo server": repo }, redis),
     programs: () => ({ controller, repo }),
@@ -168,10 +182,17 @@ async function first({ app, apps, when, client }: Installation): Promise<void> {
 
 async function prepare(client: KubeClient): Promise<void> {
   const folder = new URL("../../server/agent/crds/", import.meta.url);
-  for (const file of readdirSync(folder)) value(await client.apply(CRD, parse(readFileSync(new URL(file, folder), "utf8")) as KubeObject));
-  value(await client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }));
+  for (const file of readdirSync(folder))
+    value(await client.apply(CRD, parse(readFileSync(new URL(file, folder), "utf8")) as KubeObject));
+  value(
+    await client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }),
+  );
   const labels = { "app.kubernetes.io/part-of": "argocd" };
-  const hints = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "outpost-hints", namespace: NAMESPACE, labels } };
+  const hints = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "outpost-hints", namespace: NAMESPACE, labels },
+  };
   value(await client.create(RESOURCES.configMap, hints));
   const deadline = Date.now() + 20_000;
   while ((await client.list(RESOURCES.application, { namespace: NAMESPACE })).kind !== "done") {

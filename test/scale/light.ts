@@ -12,7 +12,11 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY,
 export function post(url: string, path: string, key: string, body: unknown): Promise<{ status: number; body: any }> {
   const text = JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text),
+    };
     const req = request(`${url}${path}`, { method: "POST", agent, headers }, (res: IncomingMessage) => {
       const chunks: Buffer[] = [];
       res.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -77,13 +81,29 @@ export class LightDelegate {
     const [sign, seal] = [makeEd25519(), await generateSealKeys()];
     const instance = `i-${randomBytes(4).toString("hex")}`;
     const hello = async () =>
-      ((await (await fetch(`${this.#url}/v1/worker/hello?nonce=${randomBytes(16).toString("base64url")}`)).json()) as { nonce: string })
-        .nonce;
-    const enrolment = { tokenId, nonce: await hello(), signKey: sign.publicKey, sealKey: seal.publicKey, instance, version: "0.1.0" };
+      (
+        (await (await fetch(`${this.#url}/v1/worker/hello?nonce=${randomBytes(16).toString("base64url")}`)).json()) as {
+          nonce: string;
+        }
+      ).nonce;
+    const enrolment = {
+      tokenId,
+      nonce: await hello(),
+      signKey: sign.publicKey,
+      sealKey: seal.publicKey,
+      instance,
+      version: "0.1.0",
+    };
     const proof = ed25519Signer(new Secret(seed!))(`outpost/enrol/v1\n${canonical(enrolment)}`);
     const enrolled = await post(this.#url, "/v1/worker/enrol", "", { ...enrolment, proof });
     if (enrolled.status !== 200) throw new Error(`enrol: ${JSON.stringify(enrolled.body)}`);
-    const fields = { worker: enrolled.body.worker, nonce: await hello(), instance, version: "0.1.0", capabilities: ["shell.run"] };
+    const fields = {
+      worker: enrolled.body.worker,
+      nonce: await hello(),
+      instance,
+      version: "0.1.0",
+      capabilities: ["shell.run"],
+    };
     const signature = ed25519Signer(sign.seed)(`outpost/session/v1\n${canonical(fields)}`);
     const opened = await post(this.#url, "/v1/worker/session", "", { ...fields, signature });
     if (opened.status !== 200) throw new Error(`session: ${JSON.stringify(opened.body)}`);
@@ -92,7 +112,10 @@ export class LightDelegate {
 
   async #poll(): Promise<void> {
     while (!this.#stopped) {
-      const { status, body } = await post(this.#url, "/v1/worker/exchange", this.#session, { wait: 10, free: this.#free });
+      const { status, body } = await post(this.#url, "/v1/worker/exchange", this.#session, {
+        wait: 10,
+        free: this.#free,
+      });
       if (status === 503) {
         // As a delegate does: the service is busy, and says when to come back.
         await new Promise((resolve) => setTimeout(resolve, body.retryAfterSeconds * 1_000));

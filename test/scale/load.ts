@@ -23,7 +23,11 @@ async function plainApply(client: KubeClient, resource: Resource, object: KubeOb
 }
 
 /** Namespaces with these objects in each, by server-side apply requests as fast as the API server takes them: what an engine is measured by. */
-export async function tightLoop(client: KubeClient, namespaces: readonly string[], manifests = fourObjects()): Promise<void> {
+export async function tightLoop(
+  client: KubeClient,
+  namespaces: readonly string[],
+  manifests = fourObjects(),
+): Promise<void> {
   const objects: KubeObject[] = value(parseManifests(manifests, "all.yaml"));
   const single = namespaces.length === 1;
   const queue = [...namespaces];
@@ -53,7 +57,13 @@ export async function create(i: Installation, names: readonly string[], repo: st
 }
 
 /** Seconds until the object shows this revision. */
-export async function live(client: KubeClient, namespace: string, name: string, rev: string, from = performance.now()): Promise<number> {
+export async function live(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  rev: string,
+  from = performance.now(),
+): Promise<number> {
   const deadline = performance.now() + 120_000;
   for (;;) {
     const got = await client.get(RESOURCES.configMap, namespace, name);
@@ -85,5 +95,7 @@ export const median = (all: readonly number[]): number => all.toSorted((a, b) =>
 /** One line of the table: what was measured, the bar, and whether it was reached. */
 export function line(what: string, found: number, bar: number, unit: string, more = "", atLeast = false): void {
   const reached = atLeast ? found >= bar : found <= bar;
-  console.log(`${reached ? "reached" : "MISSED "} | ${what} | ${round(found)} ${unit} | ${atLeast ? "≥" : "≤"} ${bar} ${unit} | ${more}`);
+  console.log(
+    `${reached ? "reached" : "MISSED "} | ${what} | ${round(found)} ${unit} | ${atLeast ? "≥" : "≤"} ${bar} ${unit} | ${more}`,
+  );
 }

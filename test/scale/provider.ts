@@ -38,7 +38,10 @@ async function main(): Promise<void> {
   await run("node", ["build.mjs"], { cwd: root });
   const mirror = join(folder, "mirror");
   cpSync(join(root, "dist/mirror"), mirror, { recursive: true });
-  const peer = join(mirror, `registry.terraform.io/outpost/peer/${version}/linux_amd64/terraform-provider-peer_v${version}`);
+  const peer = join(
+    mirror,
+    `registry.terraform.io/outpost/peer/${version}/linux_amd64/terraform-provider-peer_v${version}`,
+  );
   mkdirSync(join(peer, ".."), { recursive: true });
   copyFileSync(await buildPeer(), peer);
   writeFileSync(
@@ -47,7 +50,8 @@ async function main(): Promise<void> {
   );
 
   await put("agents/bench", {});
-  for (let i = 0; i < many; i++) await put(`repositories/r${i}`, { agent: "bench", url: `https://git.example/r${i}.git` });
+  for (let i = 0; i < many; i++)
+    await put(`repositories/r${i}`, { agent: "bench", url: `https://git.example/r${i}.git` });
 
   const cases: Record<string, Record<string, string>> = {};
   for (const count of [1, many]) {
@@ -58,7 +62,9 @@ async function main(): Promise<void> {
     }
   }
   console.log(`terraform plan, ms, median of ${rounds} interleaved rounds (min)\n`);
-  console.log(`${"".padEnd(24)}${["terraform_data", "go", "outpost", "÷ data", "÷ go"].map((c) => c.padStart(16)).join("")}`);
+  console.log(
+    `${"".padEnd(24)}${["terraform_data", "go", "outpost", "÷ data", "÷ go"].map((c) => c.padStart(16)).join("")}`,
+  );
   for (const [name, sides] of Object.entries(cases)) {
     const times: Record<string, number[]> = {};
     for (let round = 0; round <= rounds; round++) {
@@ -72,7 +78,9 @@ async function main(): Promise<void> {
     const median = (side: string) => times[side]!.sort((a, b) => a - b)[Math.floor(rounds / 2)]!;
     const shown = Object.keys(sides).map((side) => `${median(side).toFixed(0)} (${times[side]![0]!.toFixed(0)})`);
     const ratio = (side: string) => (median("outpost") / median(side)).toFixed(2);
-    console.log(`${name.padEnd(24)}${[...shown, ratio("terraform_data"), ratio("go")].map((c) => c.padStart(16)).join("")}`);
+    console.log(
+      `${name.padEnd(24)}${[...shown, ratio("terraform_data"), ratio("go")].map((c) => c.padStart(16)).join("")}`,
+    );
   }
 }
 
@@ -104,7 +112,14 @@ async function workspace(side: string, count: number, state: boolean): Promise<s
     instances: [
       {
         schema_version: 0,
-        attributes: { id: `r${i}`, agent: "bench", url: `https://git.example/r${i}.git`, type: "git", insecure: false, adopt: false },
+        attributes: {
+          id: `r${i}`,
+          agent: "bench",
+          url: `https://git.example/r${i}.git`,
+          type: "git",
+          insecure: false,
+          adopt: false,
+        },
       },
     ],
   }));
@@ -118,7 +133,11 @@ async function workspace(side: string, count: number, state: boolean): Promise<s
 
 async function terraform(dir: string, args: string[], want = 0): Promise<void> {
   const env = { ...process.env, TF_CLI_CONFIG_FILE: join(folder, "terraform.rc"), CHECKPOINT_DISABLE: "1" };
-  const code = await run("terraform", [args[0]!, "-no-color", ...args.slice(1)], { cwd: dir, env, maxBuffer: 1 << 26 }).then(
+  const code = await run("terraform", [args[0]!, "-no-color", ...args.slice(1)], {
+    cwd: dir,
+    env,
+    maxBuffer: 1 << 26,
+  }).then(
     () => 0,
     (error) =>
       error.code === want

@@ -9,7 +9,12 @@ import { Redactor } from "../../server/base/crypto/redact.ts";
 
 const MB = Number(process.argv[2] ?? 1_000);
 const pem = `-----BEGIN PRIVATE KEY-----\n${Array.from({ length: 26 }, () => randomBytes(48).toString("base64")).join("\n")}\n-----END PRIVATE KEY-----\n`;
-const secrets = [randomBytes(20).toString("base64"), randomBytes(32).toString("hex"), "postgres://app:p4ss-w0rd@db.internal/app", pem];
+const secrets = [
+  randomBytes(20).toString("base64"),
+  randomBytes(32).toString("hex"),
+  "postgres://app:p4ss-w0rd@db.internal/app",
+  pem,
+];
 
 const line = (i: number) => {
   if (i % 5_000 === 0) return `token ${Buffer.from(`user:${secrets[i % 3]}`).toString("base64")} was used`;

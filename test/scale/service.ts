@@ -44,14 +44,28 @@ const HEALTH = ["Healthy", "Healthy", "Healthy", "Degraded", "Progressing"];
 /** About 5 KB, as an application with 20 resources and 10 entries of history. */
 function application(n: number): NewObject {
   const resources = Array.from({ length: 20 }, (_, i) => ({
-    ...{ group: "apps", version: "v1", kind: "Deployment", namespace: `ns-${n}`, name: `deployment-${i}-of-${n}`, status: "Synced" },
+    ...{
+      group: "apps",
+      version: "v1",
+      kind: "Deployment",
+      namespace: `ns-${n}`,
+      name: `deployment-${i}-of-${n}`,
+      status: "Synced",
+    },
     health: { status: "Healthy" },
   }));
   const conditions = Array.from({ length: 10 }, (_, i) => ({
-    ...{ type: `Condition${i}`, status: "True" as const, reason: "AsItIs", message: `message ${i} of application ${n}` },
+    ...{
+      type: `Condition${i}`,
+      status: "True" as const,
+      reason: "AsItIs",
+      message: `message ${i} of application ${n}`,
+    },
     lastTransitionTime: "2026-01-01T00:00:00Z",
   }));
-  const found = { live: { namespace: "outpost-agent", name: `app-${n}`, uid: `uid-${n}`, labels: { team: `team-${n % 50}` } } };
+  const found = {
+    live: { namespace: "outpost-agent", name: `app-${n}`, uid: `uid-${n}`, labels: { team: `team-${n % 50}` } },
+  };
   return {
     ...scope,
     collection: "applications",
@@ -72,7 +86,8 @@ function application(n: number): NewObject {
   };
 }
 
-const percentile = (times: number[], share: number): number => [...times].sort((a, b) => a - b)[Math.floor(times.length * share)]!;
+const percentile = (times: number[], share: number): number =>
+  [...times].sort((a, b) => a - b)[Math.floor(times.length * share)]!;
 
 async function timed(work: (n: number) => Promise<unknown>, samples = SAMPLES): Promise<number[]> {
   const times: number[] = [];
@@ -123,7 +138,12 @@ try {
   const many = await people();
   for (const name of ["get", "put", "list"] as const) {
     console.log(`${name}: p50 ${percentile(few[name], 0.5).toFixed(1)} → ${percentile(many[name], 0.5).toFixed(1)} ms`);
-    figure(`${name}, p99 with ${MANY} beside ${FEW}`, percentile(many[name], 0.99) / percentile(few[name], 0.99), 1.5, "×");
+    figure(
+      `${name}, p99 with ${MANY} beside ${FEW}`,
+      percentile(many[name], 0.99) / percentile(few[name], 0.99),
+      1.5,
+      "×",
+    );
   }
 
   const page = (filter: string, sort?: string) => () => {
@@ -154,7 +174,12 @@ try {
     }
     console.log(`${name}: p50 ${percentile(ours, 0.5).toFixed(1)} ms, bare ${percentile(floor, 0.5).toFixed(1)} ms`);
     figure(`${name}, p99`, percentile(ours, 0.99), 20, "ms");
-    figure(`${name}, p50 beside the bare query`, percentile(ours, 0.5) / Math.max(percentile(floor, 0.5), REQUEST_MS), 2, "×");
+    figure(
+      `${name}, p50 beside the bare query`,
+      percentile(ours, 0.5) / Math.max(percentile(floor, 0.5), REQUEST_MS),
+      2,
+      "×",
+    );
   }
   const summaries = await call("GET", "/v1/applications?view=summary&limit=500");
   figure("a summary", summaries.text.length / 500 / 1_000, 0.4, "KB");
@@ -173,7 +198,9 @@ console.log(`load ${loadavg()[0]!.toFixed(1)}${failed.length ? `; beyond their a
 async function snapshot({ url, apiKey, process: { child } }: Service): Promise<void> {
   const before = cpuMs(child.pid!);
   const started = performance.now();
-  const answer = await fetch(`${url}/v1/watch?collections=applications&view=summary`, { headers: { authorization: `Bearer ${apiKey}` } });
+  const answer = await fetch(`${url}/v1/watch?collections=applications&view=summary`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
   let bytes = 0;
   let puts = 0;
   for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
@@ -188,9 +215,13 @@ async function snapshot({ url, apiKey, process: { child } }: Service): Promise<v
 }
 
 /** Half of the watchers follow one application, the others those of an agent that are not healthy. One write concerns some fifty of them. */
-async function watchers({ url, apiKey, process: { child } }: Service, call: (m: string, p: string, b?: object) => Promise<unknown>) {
+async function watchers(
+  { url, apiKey, process: { child } }: Service,
+  call: (m: string, p: string, b?: object) => Promise<unknown>,
+) {
   const write = async () => {
-    for (let n = 0; n < WRITES; n++) await call("PUT", `/v1/agents/agent-${n % 40}`, { spec: { description: `${Date.now()} ${n}` } });
+    for (let n = 0; n < WRITES; n++)
+      await call("PUT", `/v1/agents/agent-${n % 40}`, { spec: { description: `${Date.now()} ${n}` } });
   };
   await write();
   const alone = await cost(write);
@@ -246,9 +277,15 @@ async function embedded(): Promise<void> {
     console.log(`embedded store, warm start to ready: ${(ms / 1_000).toFixed(2)} s`);
     figure("processor time of the start", cpuMs(service.process.child.pid!) / 1_000, 1.2, "s");
     const path = `${service.url}/v1/applications?filter=spec.argoProject=x`;
-    const slow = Array.from({ length: 8 }, () => fetch(path, { headers: { authorization: `Bearer ${service.apiKey}` } }));
+    const slow = Array.from({ length: 8 }, () =>
+      fetch(path, { headers: { authorization: `Bearer ${service.apiKey}` } }),
+    );
     const puts = await timed(
-      (n) => ask(service.url, "PUT", "/v1/organizations/o", { key: service.apiKey, body: { spec: { description: `${n}` } } }),
+      (n) =>
+        ask(service.url, "PUT", "/v1/organizations/o", {
+          key: service.apiKey,
+          body: { spec: { description: `${n}` } },
+        }),
       20,
     );
     await Promise.all(slow);

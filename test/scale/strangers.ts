@@ -48,7 +48,8 @@ try {
   const values = await knownValues(service);
   await honest(service, SLICE_MS);
   const ratios: Ratios[] = [];
-  for (const sort of SORTS.filter((one) => one.includes(WANTED))) ratios.push(await measure(sort, values[sort] ?? "", elsewhere));
+  for (const sort of SORTS.filter((one) => one.includes(WANTED)))
+    ratios.push(await measure(sort, values[sort] ?? "", elsewhere));
   const reached = (of: keyof Ratios) => ratios.filter((one) => one[of] <= AIM).length;
   console.log(
     `p99 of honest requests ≤ ${AIM} ×: ${reached("calm")} of ${ratios.length} sorts against no flood, ` +
@@ -62,7 +63,9 @@ try {
 /** Processor time of all threads of the service, in milliseconds. */
 function cpuOf({ process: { child } }: Service): number {
   const threads = `/proc/${child.pid}/task`;
-  const nanoseconds = readdirSync(threads).map((one) => Number(readFileSync(`${threads}/${one}/schedstat`, "utf8").split(" ")[0]));
+  const nanoseconds = readdirSync(threads).map((one) =>
+    Number(readFileSync(`${threads}/${one}/schedstat`, "utf8").split(" ")[0]),
+  );
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
@@ -93,7 +96,8 @@ async function measure(sort: string, value: string, elsewhere: string): Promise<
   const refused = flooded.reduce((sum, slice) => sum + slice.refused, 0);
   const requests = flooded.reduce((sum, slice) => sum + slice.times.length, 0);
   const cost = await costOf(sort, value);
-  const row = (share: number) => [calm, away, flooded].map((slices) => percentile(slices, share).toFixed(2)).join(" | ");
+  const row = (share: number) =>
+    [calm, away, flooded].map((slices) => percentile(slices, share).toFixed(2)).join(" | ");
   const otherwise = ratios.floor <= AIM ? "floor  " : "MISSED ";
   console.log(
     `${ratios.calm <= AIM ? "reached" : otherwise} | ${sort} | ${ratios.calm.toFixed(2)} × of calm, ` +

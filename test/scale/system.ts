@@ -34,7 +34,12 @@ function objects(namespace: string, revision: string): KubeObject[] {
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata },
     { apiVersion: "v1", kind: "ConfigMap", metadata, data: { revision } },
-    { apiVersion: "v1", kind: "Service", metadata, spec: { clusterIP: "None", selector: labels, ports: [{ port: 80 }] } },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata,
+      spec: { clusterIP: "None", selector: labels, ports: [{ port: 80 }] },
+    },
     {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -67,7 +72,10 @@ async function measure(): Promise<void> {
   const batches = [1, 1, 1, 1, 1, 1]
     .map((n, i) => names(`one-${i}`, n))
     .concat(Array.from({ length: ROUNDS }, (_, i) => names(`many-${i}`, 50)));
-  await w.repository.commit(Object.fromEntries(batches.flat().map((n) => [`apps/${n}/all.yaml`, text(n, "first")])), "the workload");
+  await w.repository.commit(
+    Object.fromEntries(batches.flat().map((n) => [`apps/${n}/all.yaml`, text(n, "first")])),
+    "the workload",
+  );
   memory("idle, one application");
   await tightLoop(client, ["warm-up"]);
 
@@ -87,17 +95,24 @@ async function measure(): Promise<void> {
     );
   }
   for (const [count, all] of ratios)
-    console.log(`${count} application(s): median ratio ${round(all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!)}`);
+    console.log(
+      `${count} application(s): median ratio ${round(all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!)}`,
+    );
 
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
     await w.repository.commit({ "apps/one-0-0/all.yaml": text("one-0-0", `commit-${i}`) }, `commit ${i}`);
     times.push(
       await timed(async () => {
-        await w.api.POST("/v1/applications/{id}/refresh", { params: { path: { id: "one-0-0" } }, body: { hard: false } });
+        await w.api.POST("/v1/applications/{id}/refresh", {
+          params: { path: { id: "one-0-0" } },
+          body: { hard: false },
+        });
         await until(async () => {
           const live = await client.get(RESOURCES.configMap, "one-0-0", "web");
-          return live.kind === "done" && (live.value as { data?: { revision?: string } }).data?.revision === `commit-${i}`;
+          return (
+            live.kind === "done" && (live.value as { data?: { revision?: string } }).data?.revision === `commit-${i}`
+          );
         });
       }),
     );
@@ -129,7 +144,9 @@ async function create(w: Awaited<ReturnType<typeof import("../world.ts")["world"
   await Promise.all([put(), put(), put(), put(), put(), put(), put(), put()]);
   const left = new Set(batch);
   await until(async () => {
-    const { data } = await w.api.GET("/v1/applications", { params: { query: { limit: 500, filter: "status.sync.status=Synced" } } });
+    const { data } = await w.api.GET("/v1/applications", {
+      params: { query: { limit: 500, filter: "status.sync.status=Synced" } },
+    });
     for (const a of whole(data?.items ?? [])) if (a.status.operation?.phase === "Succeeded") left.delete(a.id);
     return left.size === 0;
   });
@@ -141,7 +158,10 @@ async function tightLoop(client: KubeClient, namespaces: string[]): Promise<void
     for (let name = queue.shift(); name; name = queue.shift()) {
       for (const object of objects(name, "loop")) {
         const { namespace: _, ...metadata } = object.metadata;
-        const applied = await client.apply(kinds[object.kind]!, object.kind === "Namespace" ? { ...object, metadata } : object);
+        const applied = await client.apply(
+          kinds[object.kind]!,
+          object.kind === "Namespace" ? { ...object, metadata } : object,
+        );
         if (applied.kind !== "done") throw new Error(JSON.stringify(applied));
       }
     }
@@ -178,5 +198,7 @@ function memory(when: string): void {
       // It ended while we looked.
     }
   }
-  console.log(`resident memory, ${when}: ${[...sums].map(([name, kib]) => `${name} ${Math.round(kib / 1024)} MiB`).join(", ")}`);
+  console.log(
+    `resident memory, ${when}: ${[...sums].map(([name, kib]) => `${name} ${Math.round(kib / 1024)} MiB`).join(", ")}`,
+  );
 }

@@ -24,7 +24,8 @@ const round = (n: number, digits = 0) => n.toFixed(digits);
 const BARE = "bare loop";
 const HTTP = "ours, HTTP API";
 const sorted = (values: number[]) => [...values].sort((a, b) => a - b);
-const at = (values: number[], share: number) => sorted(values)[Math.min(values.length - 1, Math.floor(values.length * share))]!;
+const at = (values: number[], share: number) =>
+  sorted(values)[Math.min(values.length - 1, Math.floor(values.length * share))]!;
 
 const task = { kind: "shell.run", params: { script: "true" } };
 
@@ -65,7 +66,9 @@ async function rates(): Promise<void> {
   );
   for (const [name, values] of Object.entries(rates)) {
     const range = `${round(Math.min(...values))}–${round(Math.max(...values))}`;
-    console.log(`  ${name.padEnd(22)} ${round(at(values, 0.5)).padStart(6)}/s  (${range})  ${round(at(shares[name]!, 0.5), 2)}`);
+    console.log(
+      `  ${name.padEnd(22)} ${round(at(values, 0.5)).padStart(6)}/s  (${range})  ${round(at(shares[name]!, 0.5), 2)}`,
+    );
   }
 }
 
@@ -89,7 +92,10 @@ async function startService(): Promise<Service> {
     OUTPOST_LOG_LEVEL: "warn",
     OUTPOST_QUEUE_MAX: "100000",
   };
-  const child: ChildProcess = spawn(process.execPath, ["dist/outpost.mjs", "server"], { env, stdio: ["ignore", "inherit", "inherit"] });
+  const child: ChildProcess = spawn(process.execPath, ["dist/outpost.mjs", "server"], {
+    env,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   const url = `http://127.0.0.1:${port}`;
   for (let i = 0; ; i++) {
     if (
@@ -117,7 +123,11 @@ async function startService(): Promise<Service> {
 
 async function tokenOf(service: Service, id: string): Promise<string> {
   const headers = { authorization: `Bearer ${service.admin}`, "content-type": "application/json" };
-  await fetch(`${service.url}/v1/delegates/${id}`, { method: "PUT", headers, body: JSON.stringify({ spec: { capacity: 1000 } }) });
+  await fetch(`${service.url}/v1/delegates/${id}`, {
+    method: "PUT",
+    headers,
+    body: JSON.stringify({ spec: { capacity: 1000 } }),
+  });
   return (await post(service.url, `/v1/delegates/${id}/tokens`, service.admin, {})).body.token;
 }
 
@@ -154,13 +164,16 @@ async function http(service: Service): Promise<Contestant> {
 
 async function delegates(): Promise<void> {
   const service = await startService();
-  const rss = async () => Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${service.pid}/status`, "utf8"))![1]) / 1024;
+  const rss = async () =>
+    Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${service.pid}/status`, "utf8"))![1]) / 1024;
   const token = await tokenOf(service, "idle");
   const all: LightDelegate[] = [];
   const connect = async (n: number) => {
     while (all.length < n)
       all.push(
-        ...(await Promise.all(Array.from({ length: Math.min(20, n - all.length) }, () => new LightDelegate(service.url, 10).start(token)))),
+        ...(await Promise.all(
+          Array.from({ length: Math.min(20, n - all.length) }, () => new LightDelegate(service.url, 10).start(token)),
+        )),
       );
     // Polls in hand, and what the enrolments left behind collected.
     await new Promise((resolve) => setTimeout(resolve, 12_000));

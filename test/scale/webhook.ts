@@ -50,7 +50,9 @@ const [i, service] = await Promise.all([installation(), startService()]);
 const link = await startLink(i, service.api, service.url);
 try {
   await i.git.createRepository("mono", {
-    files: Object.fromEntries(Array.from({ length: Math.max(...SIZES) }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("0")])),
+    files: Object.fromEntries(
+      Array.from({ length: Math.max(...SIZES) }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("0")]),
+    ),
   });
   const hook = await webhook(service.api);
   let there = 0;
@@ -74,16 +76,21 @@ try {
           await live([which], value);
         }),
       );
-      for (const [program, now] of Object.entries(cpu())) spent[program] = [...(spent[program] ?? []), now - before[program]!];
+      for (const [program, now] of Object.entries(cpu()))
+        spent[program] = [...(spent[program] ?? []), now - before[program]!];
       if (n === 0) console.log(`  requests to the Git server until it was live: ${i.git.requests("mono") - asked}`);
       await settled(service.api, revision, size);
     }
-    console.log(`  webhook, 1 of ${size} changed, commit → live: ${show(times!)} s; the call itself was answered in ${show(answers!)} s`);
+    console.log(
+      `  webhook, 1 of ${size} changed, commit → live: ${show(times!)} s; the call itself was answered in ${show(answers!)} s`,
+    );
     const each = Object.entries(spent).map(([program, all]) => `${program} ${round(median(all))}`);
     console.log(`  CPU seconds from the call until it was live, median: ${each.join(", ")}`);
     await idle(size);
     if (size < 3 * MANY || size > 500) continue;
-    const files = Object.fromEntries(Array.from({ length: MANY }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("many")]));
+    const files = Object.fromEntries(
+      Array.from({ length: MANY }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("many")]),
+    );
     const revision = await i.git.commit("mono", files, "many");
     const last = await timed(async () => {
       await push(hook, i.git.cloneUrl("mono"), revision);
@@ -137,13 +144,21 @@ async function live(which: number[], value: string): Promise<void> {
 /** Every application tells of the commit, at the service too: the next figure is not one of a system that is still busy with the last. */
 async function settled(api: OutpostClient, revision: string, size: number): Promise<void> {
   const at = async (cursor?: string): Promise<number> => {
-    const page = ok(await api.GET("/v1/applications", { params: { query: { limit: 500, ...(cursor ? { cursor } : {}) } } }));
-    const here = whole(page.items).filter(({ status }) => status.sync?.revision === revision && status.sync.status === "Synced").length;
+    const page = ok(
+      await api.GET("/v1/applications", { params: { query: { limit: 500, ...(cursor ? { cursor } : {}) } } }),
+    );
+    const here = whole(page.items).filter(
+      ({ status }) => status.sync?.revision === revision && status.sync.status === "Synced",
+    ).length;
     return here + (page.nextCursor ? await at(page.nextCursor) : 0);
   };
   const told = ({ status }: { status?: { sync?: { revision?: string; status?: string } } }) =>
     status?.sync?.revision === revision && status.sync.status === "Synced";
-  await i.when("every application tells of the commit", () => [...i.apps.values()].filter(told).length >= size, 300_000);
+  await i.when(
+    "every application tells of the commit",
+    () => [...i.apps.values()].filter(told).length >= size,
+    300_000,
+  );
   // To list a thousand applications is work too: not more often than once a second.
   for (let tries = 0; (await at()) < size; tries++) {
     if (tries > 180) throw new Error("the service does not hear of the commit");
@@ -155,7 +170,9 @@ async function settled(api: OutpostClient, revision: string, size: number): Prom
 async function idle(size: number): Promise<void> {
   const before = cpu();
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  const each = Object.entries(cpu()).map(([program, now]) => [program, ((now - before[program]!) / IDLE_MS) * 100_000] as const);
+  const each = Object.entries(cpu()).map(
+    ([program, now]) => [program, ((now - before[program]!) / IDLE_MS) * 100_000] as const,
+  );
   const ours = each.reduce((sum, [program, share]) => (program === "API server" ? sum : sum + share), 0);
   console.log(
     `  idle, ${size} applications: ${round(ours)} % of a processor, ${each.map(([program, share]) => `${program} ${round(share)}`).join(", ")}`,

@@ -8,7 +8,12 @@ import {
   UpdateServiceCommand,
 } from "@aws-sdk/client-ecs";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { AssumeRoleCommand, AssumeRoleWithWebIdentityCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import {
+  AssumeRoleCommand,
+  AssumeRoleWithWebIdentityCommand,
+  GetCallerIdentityCommand,
+  STSClient,
+} from "@aws-sdk/client-sts";
 import { fetch } from "undici";
 import { canonical, verify } from "./aws/sigv4.ts";
 import { type Aws, type AwsOptions, startAws } from "./aws.ts";
@@ -27,7 +32,10 @@ afterEach(async () => {
   await aws?.stop();
   aws = undefined;
 });
-const at = (server: Aws, credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } = user) => ({
+const at = (
+  server: Aws,
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } = user,
+) => ({
   endpoint: server.url,
   region,
   credentials,
@@ -53,7 +61,11 @@ describe("Signature Version 4", () => {
   const then = Date.UTC(2015, 7, 30, 12, 36);
 
   test("the documentation's example is right", () => {
-    expect(verify(request, () => key, then)).toEqual({ accessKeyId: "AKIDEXAMPLE", region: "us-east-1", service: "iam" });
+    expect(verify(request, () => key, then)).toEqual({
+      accessKeyId: "AKIDEXAMPLE",
+      region: "us-east-1",
+      service: "iam",
+    });
   });
   test.each([
     ["another method", { method: "POST" }, "wrong signature"],
@@ -64,7 +76,9 @@ describe("Signature Version 4", () => {
     ["a token that the key has not", { headers: { ...request.headers, "x-amz-security-token": "t" } }, "wrong token"],
     ["no signature", { headers: {} }, "missing"],
     ["basic authentication", { headers: { authorization: "Basic eDp5" } }, "malformed"],
-  ])("%s is refused", (_, change, want) => expect(verify({ ...request, ...change }, () => key, then)).toMatchObject({ refused: want }));
+  ])("%s is refused", (_, change, want) =>
+    expect(verify({ ...request, ...change }, () => key, then)).toMatchObject({ refused: want }),
+  );
 
   test.each([
     ["16 minutes late", 16, "skewed"],
@@ -92,11 +106,20 @@ describe("requests of AWS's own clients", () => {
     const server = await start();
     const ask = (more: object = {}) => new STSClient({ ...at(server), ...more }).send(new GetCallerIdentityCommand({}));
     expect(await ask()).toMatchObject({ Account: "123456789012", Arn: "arn:aws:iam::123456789012:user/test" });
-    await expect(ask({ credentials: { ...user, secretAccessKey: "wrong" } })).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
-    await expect(ask({ credentials: { ...user, accessKeyId: "AKIANONE" } })).rejects.toMatchObject({ name: "InvalidClientTokenId" });
+    await expect(ask({ credentials: { ...user, secretAccessKey: "wrong" } })).rejects.toMatchObject({
+      name: "SignatureDoesNotMatch",
+    });
+    await expect(ask({ credentials: { ...user, accessKeyId: "AKIANONE" } })).rejects.toMatchObject({
+      name: "InvalidClientTokenId",
+    });
     await expect(ask({ systemClockOffset: -16 * 60_000 })).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
     await expect(ask({ region: "us-east-1" })).rejects.toThrow(/scoped to sts in eu-central-1/);
-    expect(server.refused.map((line) => line.split(": ")[1])).toEqual(["wrong signature", "unknown key", "skewed", "malformed"]);
+    expect(server.refused.map((line) => line.split(": ")[1])).toEqual([
+      "wrong signature",
+      "unknown key",
+      "skewed",
+      "malformed",
+    ]);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -105,8 +128,12 @@ describe("requests of AWS's own clients", () => {
     const ask = (credentials = user) =>
       new SecretsManagerClient(at(server, credentials)).send(new GetSecretValueCommand({ SecretId: "a" }));
     await expect(ask()).rejects.toMatchObject({ name: "ResourceNotFoundException" });
-    await expect(ask({ ...user, secretAccessKey: "wrong" })).rejects.toMatchObject({ name: "InvalidSignatureException" });
-    await expect(ask({ ...user, accessKeyId: "AKIANONE" })).rejects.toMatchObject({ name: "UnrecognizedClientException" });
+    await expect(ask({ ...user, secretAccessKey: "wrong" })).rejects.toMatchObject({
+      name: "InvalidSignatureException",
+    });
+    await expect(ask({ ...user, accessKeyId: "AKIANONE" })).rejects.toMatchObject({
+      name: "UnrecognizedClientException",
+    });
   });
 
   test("a body that was changed on its way is refused", async () => {
@@ -129,14 +156,21 @@ describe("requests of AWS's own clients", () => {
 
   test("a role is assumed by whom it trusts, and its session ends", async () => {
     let now = Date.now();
-    const roles = { [role]: { trusts: ["AKIATEST"], externalId: "x", webIdentity: "jwt", deny: ["secretsmanager:GetSecretValue"] } };
+    const roles = {
+      [role]: { trusts: ["AKIATEST"], externalId: "x", webIdentity: "jwt", deny: ["secretsmanager:GetSecretValue"] },
+    };
     const server = await start({ roles, now: () => now });
     const sts = new STSClient(at(server));
     const wanted = { RoleArn: role, RoleSessionName: "outpost" };
     await expect(sts.send(new AssumeRoleCommand(wanted))).rejects.toMatchObject({ name: "AccessDenied" });
     const { Credentials: c } = await sts.send(new AssumeRoleCommand({ ...wanted, ExternalId: "x" }));
-    const session = { accessKeyId: c!.AccessKeyId!, secretAccessKey: c!.SecretAccessKey!, sessionToken: c!.SessionToken! };
-    const me = (credentials: typeof session) => new STSClient(at(server, credentials)).send(new GetCallerIdentityCommand({}));
+    const session = {
+      accessKeyId: c!.AccessKeyId!,
+      secretAccessKey: c!.SecretAccessKey!,
+      sessionToken: c!.SessionToken!,
+    };
+    const me = (credentials: typeof session) =>
+      new STSClient(at(server, credentials)).send(new GetCallerIdentityCommand({}));
     expect((await me(session)).Arn).toBe("arn:aws:sts::123456789012:assumed-role/deployer/outpost");
     await expect(me({ ...session, sessionToken: "other" })).rejects.toMatchObject({ name: "InvalidClientTokenId" });
     const denied = new SecretsManagerClient(at(server, session)).send(new GetSecretValueCommand({ SecretId: "a" }));
@@ -145,7 +179,9 @@ describe("requests of AWS's own clients", () => {
     expect((await sts.send(anonymous)).Credentials?.AccessKeyId).toMatch(/^ASIA/);
     // The session is over for the service, whose clock has gone on by an hour; the client's offset keeps its signature fresh.
     now += 3601_000;
-    const late = new STSClient({ ...at(server, session), systemClockOffset: 3601_000 }).send(new GetCallerIdentityCommand({}));
+    const late = new STSClient({ ...at(server, session), systemClockOffset: 3601_000 }).send(
+      new GetCallerIdentityCommand({}),
+    );
     await expect(late).rejects.toMatchObject({ name: "ExpiredToken" });
   });
 
@@ -156,7 +192,9 @@ describe("requests of AWS's own clients", () => {
     const found = await client.send(new GetSecretValueCommand({ SecretId: "db/password" }));
     expect(found).toMatchObject({ Name: "db/password", SecretString: "hunter2", VersionStages: ["AWSCURRENT"] });
     expect((await client.send(new GetSecretValueCommand({ SecretId: found.ARN! }))).SecretString).toBe("hunter2");
-    expect((await client.send(new GetSecretValueCommand({ SecretId: "key" }))).SecretBinary).toEqual(new Uint8Array([0, 255]));
+    expect((await client.send(new GetSecretValueCommand({ SecretId: "key" }))).SecretBinary).toEqual(
+      new Uint8Array([0, 255]),
+    );
   });
 
   test("ECR's token opens the registry it was given", async () => {
@@ -182,13 +220,19 @@ describe("ECS", () => {
     const server = await start(options);
     server.ecs.addService("prod", "web", { family: "web", containerDefinitions: containers("app:1") }, 2);
     const client = new ECSClient(at(server));
-    const describe_ = async () => (await client.send(new DescribeServicesCommand({ cluster: "prod", services: ["web"] }))).services![0]!;
+    const describe_ = async () =>
+      (await client.send(new DescribeServicesCommand({ cluster: "prod", services: ["web"] }))).services![0]!;
     const release = async (image: string, more = {}) => {
       const { taskDefinition } = await client.send(new DescribeTaskDefinitionCommand({ taskDefinition: "web" }));
       const made = await client.send(
         new RegisterTaskDefinitionCommand({ family: taskDefinition!.family!, containerDefinitions: containers(image) }),
       );
-      const update = { cluster: "prod", service: "web", taskDefinition: made.taskDefinition!.taskDefinitionArn!, ...more };
+      const update = {
+        cluster: "prod",
+        service: "web",
+        taskDefinition: made.taskDefinition!.taskDefinitionArn!,
+        ...more,
+      };
       return (await client.send(new UpdateServiceCommand(update))).service!;
     };
     return { server, client, describe_, release };
@@ -199,12 +243,18 @@ describe("ECS", () => {
     expect((await describe_()).deployments).toMatchObject([{ rolloutState: "COMPLETED", runningCount: 2 }]);
     const service = await release("app:2");
     expect(service.taskDefinition).toBe("arn:aws:ecs:eu-central-1:123456789012:task-definition/web:2");
-    expect(service.deployments).toMatchObject([{ status: "PRIMARY", rolloutState: "IN_PROGRESS" }, { status: "ACTIVE" }]);
+    expect(service.deployments).toMatchObject([
+      { status: "PRIMARY", rolloutState: "IN_PROGRESS" },
+      { status: "ACTIVE" },
+    ]);
     const done = await until("rolled out", async () => {
       const now = await describe_();
       return now.deployments?.length === 1 && now;
     });
-    expect(done).toMatchObject({ runningCount: 2, deployments: [{ rolloutState: "COMPLETED", taskDefinition: service.taskDefinition }] });
+    expect(done).toMatchObject({
+      runningCount: 2,
+      deployments: [{ rolloutState: "COMPLETED", taskDefinition: service.taskDefinition }],
+    });
     expect(done.events![0]!.message).toContain("steady state");
     expect(server.ecs.images("prod", "web")).toEqual(["app:2"]);
   });
@@ -216,7 +266,9 @@ describe("ECS", () => {
     });
     const breaker = { deploymentConfiguration: { deploymentCircuitBreaker: { enable: true, rollback: true } } };
     await release("app:bad", breaker);
-    const failed = await until("failed", async () => (await describe_()).deployments?.find((d) => d.rolloutState === "FAILED"));
+    const failed = await until("failed", async () =>
+      (await describe_()).deployments?.find((d) => d.rolloutState === "FAILED"),
+    );
     expect(failed).toMatchObject({ runningCount: 0, rolloutStateReason: expect.stringContaining("circuit breaker") });
     await until("rolled back", async () => (await describe_()).deployments?.length === 1);
     expect(server.ecs.images("prod", "web")).toEqual(["app:1"]);

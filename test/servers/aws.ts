@@ -71,11 +71,24 @@ export interface AwsOptions {
 const MAX_BODY = 1 << 20;
 
 export async function startAws(options: AwsOptions = {}): Promise<Aws> {
-  const { users = {}, roles = {}, region = "eu-central-1", account = "123456789012", registry, now = Date.now } = options;
+  const {
+    users = {},
+    roles = {},
+    region = "eu-central-1",
+    account = "123456789012",
+    registry,
+    now = Date.now,
+  } = options;
   const sessions = new Map<string, Session>();
   for (const [id, { secretAccessKey, name = "test", deny = [] }] of Object.entries(users))
     sessions.set(id, { secretAccessKey, arn: `arn:aws:iam::${account}:user/${name}`, deny });
-  const ecs = new Ecs({ account, region, now, rolloutMs: options.rolloutMs ?? 200, broken: options.broken ?? (() => undefined) });
+  const ecs = new Ecs({
+    account,
+    region,
+    now,
+    rolloutMs: options.rolloutMs ?? 200,
+    broken: options.broken ?? (() => undefined),
+  });
   const codecommit = new CodeCommit({ account, region });
   const secrets: Aws["secrets"] = new Map();
   const services: Record<string, Record<string, Operation>> = {
@@ -87,22 +100,28 @@ export async function startAws(options: AwsOptions = {}): Promise<Aws> {
       GetAuthorizationToken: () => {
         if (!registry) throw new AwsError("ServerException", "No registry was given to startAws", 500);
         const authorizationToken = Buffer.from(`AWS:${registry.password}`).toString("base64");
-        return { authorizationData: [{ authorizationToken, expiresAt: now() / 1000 + 12 * 3600, proxyEndpoint: registry.url }] };
+        return {
+          authorizationData: [{ authorizationToken, expiresAt: now() / 1000 + 12 * 3600, proxyEndpoint: registry.url }],
+        };
       },
     },
     secretsmanager: {
       GetSecretValue: ({ SecretId }) => {
-        const [, name] = /^(?:arn:aws:secretsmanager:[^:]+:\d+:secret:)?(.*?)(?:-[A-Za-z0-9]{6})?$/s.exec(SecretId) ?? [];
+        const [, name] =
+          /^(?:arn:aws:secretsmanager:[^:]+:\d+:secret:)?(.*?)(?:-[A-Za-z0-9]{6})?$/s.exec(SecretId) ?? [];
         const Name = secrets.has(SecretId) ? SecretId : name!;
         const value = secrets.get(Name);
-        if (value === undefined) throw new AwsError("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
+        if (value === undefined)
+          throw new AwsError("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
         return {
           ARN: `arn:aws:secretsmanager:${region}:${account}:secret:${Name}-abcdef`,
           Name,
           VersionId: "11111111-1111-4111-8111-111111111111",
           VersionStages: ["AWSCURRENT"],
           CreatedDate: now() / 1000,
-          ...(typeof value === "string" ? { SecretString: value } : { SecretBinary: Buffer.from(value).toString("base64") }),
+          ...(typeof value === "string"
+            ? { SecretString: value }
+            : { SecretBinary: Buffer.from(value).toString("base64") }),
         };
       },
     },
@@ -158,7 +177,8 @@ export async function startAws(options: AwsOptions = {}): Promise<Aws> {
       try {
         answer(response, call, 200, handle(request, body, call));
       } catch (error) {
-        const { code, message, status } = error instanceof AwsError ? error : new AwsError("InternalFailure", String(error), 500);
+        const { code, message, status } =
+          error instanceof AwsError ? error : new AwsError("InternalFailure", String(error), 500);
         answer(response, call, status, { __type: code, message });
       }
     });

@@ -46,15 +46,23 @@ possible("buildah and a registry (skipped without Go, or Debian's packages)", ()
     const buildah = await findBuildah();
     const folder = await context("scratch", ["FROM scratch", "COPY Containerfile /it", "LABEL a=b"]);
     const storage = join(dir, "one");
-    for (const args of commands(buildah, storage, folder, "team/scratch:1")) await run(buildah.path, args, { env: buildah.env });
-    expect((await registry.manifest("team/scratch", "1"))?.digest).toBe(await readFile(join(storage, "digest"), "utf8"));
+    for (const args of commands(buildah, storage, folder, "team/scratch:1"))
+      await run(buildah.path, args, { env: buildah.env });
+    expect((await registry.manifest("team/scratch", "1"))?.digest).toBe(
+      await readFile(join(storage, "digest"), "utf8"),
+    );
     expect((await registry.imageConfig("team/scratch", "1")).config).toMatchObject({ Labels: { a: "b" } });
   });
 
   test("builds on an image of the registry, with RUN", async () => {
     const buildah = await findBuildah();
-    const folder = await context("run", [`FROM ${registry.host}/base/busybox:1`, "RUN echo made > /made", "CMD cat /made"]);
-    for (const args of commands(buildah, join(dir, "two"), folder, "team/run:1")) await run(buildah.path, args, { env: buildah.env });
+    const folder = await context("run", [
+      `FROM ${registry.host}/base/busybox:1`,
+      "RUN echo made > /made",
+      "CMD cat /made",
+    ]);
+    for (const args of commands(buildah, join(dir, "two"), folder, "team/run:1"))
+      await run(buildah.path, args, { env: buildah.env });
     expect((await registry.manifest("team/run", "1"))!.body.layers).toHaveLength(2);
   });
 
@@ -74,7 +82,10 @@ possible("buildah and a registry (skipped without Go, or Debian's packages)", ()
     const storage = join(dir, "storage");
     await run("install", ["-d", "-o", "65534", "-g", "65534", storage]);
     await writeFile(join(dir, "ids"), subordinateIds(65534));
-    const folder = await context("user", [`FROM ${registry.host}/base/busybox:1`, "RUN id -u && chown 7 /tmp && echo made > /made"]);
+    const folder = await context("user", [
+      `FROM ${registry.host}/base/busybox:1`,
+      "RUN id -u && chown 7 /tmp && echo made > /made",
+    ]);
     // The rows are bound over the machine's files for this child alone.
     const script = 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"';
     const user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", buildah.path];

@@ -61,7 +61,11 @@ async function install(from: string, dir: string): Promise<void> {
   for (const folder of ["bin", "etc", "lib"]) await mkdir(join(dir, folder), { recursive: true });
   const libraries = join(from, "usr/lib", `${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`);
   if (existsSync(libraries)) await cp(libraries, join(dir, "lib"), { recursive: true, verbatimSymlinks: true });
-  await run("cp", ["--", ...["policy.json", "registries.conf"].map((file) => join(from, "etc/containers", file)), join(dir, "etc")]);
+  await run("cp", [
+    "--",
+    ...["policy.json", "registries.conf"].map((file) => join(from, "etc/containers", file)),
+    join(dir, "etc"),
+  ]);
   // Root would get overlay, whose mounts outlive the build; the variable STORAGE_DRIVER is not read without such a file.
   await writeFile(join(dir, "etc/storage.conf"), '[storage]\ndriver = "vfs"\n');
   const program = join(dir, "bin/buildah");

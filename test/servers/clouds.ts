@@ -95,18 +95,26 @@ export async function startClouds(): Promise<Clouds> {
       return fault ? say(400, { error: "invalid_grant", error_description: fault }) : give(`google ${GOOGLE_EMAIL}`);
     }
     if (path === "/oauth2/exchange") {
-      const known = clouds.tokens.some(({ what, token }) => what.startsWith("azure https://management") && token === form.access_token);
-      if (form.grant_type !== "access_token" || form.service !== host || !known) return say(401, { errors: [{ code: "UNAUTHORIZED" }] });
+      const known = clouds.tokens.some(
+        ({ what, token }) => what.startsWith("azure https://management") && token === form.access_token,
+      );
+      if (form.grant_type !== "access_token" || form.service !== host || !known)
+        return say(401, { errors: [{ code: "UNAUTHORIZED" }] });
       const token = `refresh.${randomUUID()}`;
       refresh.add(token);
       return say(200, { refresh_token: token });
     }
-    if (path !== `/${clouds.tenant}/oauth2/v2.0/token`) return say(404, { error: "invalid_request", error_description: "no such tenant" });
+    if (path !== `/${clouds.tenant}/oauth2/v2.0/token`)
+      return say(404, { error: "invalid_request", error_description: "no such tenant" });
     const fault = clientFault(form, clouds);
     return fault ? say(401, { error: "invalid_client", error_description: fault }) : give(`azure ${form.scope}`);
   }
 
-  function registry(request: IncomingMessage, path: string, say: (status: number, body: object, headers?: Record<string, string>) => void) {
+  function registry(
+    request: IncomingMessage,
+    path: string,
+    say: (status: number, body: object, headers?: Record<string, string>) => void,
+  ) {
     const { authorization = "" } = request.headers;
     if (path === "/oauth2/token") {
       const [user, ...password] = Buffer.from(authorization.replace(/^Basic /, ""), "base64")
@@ -149,9 +157,13 @@ function assertionFault(form: Record<string, string>, pem: string, audience: str
 }
 
 function clientFault(form: Record<string, string>, { client, secret, federated }: Clouds): string | undefined {
-  if (form.grant_type !== "client_credentials" || !form.scope?.endsWith("/.default")) return "AADSTS70003: unsupported grant";
+  if (form.grant_type !== "client_credentials" || !form.scope?.endsWith("/.default"))
+    return "AADSTS70003: unsupported grant";
   if (form.client_id !== client) return "AADSTS700016: Application not found in the directory";
-  if (form.client_secret !== undefined) return form.client_secret === secret ? undefined : "AADSTS7000215: Invalid client secret provided.";
+  if (form.client_secret !== undefined)
+    return form.client_secret === secret ? undefined : "AADSTS7000215: Invalid client secret provided.";
   const type = form.client_assertion_type === "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-  return type && form.client_assertion === federated ? undefined : "AADSTS700213: No matching federated identity record found";
+  return type && form.client_assertion === federated
+    ? undefined
+    : "AADSTS700213: No matching federated identity record found";
 }

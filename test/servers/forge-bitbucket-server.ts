@@ -13,7 +13,10 @@ export async function bitbucketServerRoutes(forge: Forge, call: Call): Promise<R
     const start = Number(call.query.get("start") ?? 0);
     const isLastPage = start + PAGE >= values.length;
     const more = { isLastPage, nextPageStart: isLastPage ? null : start + PAGE };
-    return { status: 200, json: { size: PAGE, limit: PAGE, start, values: values.slice(start, start + PAGE), ...more } };
+    return {
+      status: 200,
+      json: { size: PAGE, limit: PAGE, start, values: values.slice(start, start + PAGE), ...more },
+    };
   };
   if (path === repos) {
     const clone = [
@@ -30,7 +33,10 @@ export async function bitbucketServerRoutes(forge: Forge, call: Call): Promise<R
   const file = /^\/browse\/(.+)$/.exec(at ?? "")?.[1];
   if (file) return has(forge, `${call.query.get("at")}:${file}`);
   if (at !== "/pull-requests")
-    return { status: 404, json: { errors: [{ message: "Repository does not exist.", exceptionName: "NoSuchRepositoryException" }] } };
+    return {
+      status: 404,
+      json: { errors: [{ message: "Repository does not exist.", exceptionName: "NoSuchRepositoryException" }] },
+    };
   const shown = forge.pulls
     .filter(({ state }) => state === "open")
     .map(async (pull) => ({

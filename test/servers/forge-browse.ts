@@ -1,7 +1,11 @@
 import type { Call, Forge, Reply } from "./forge.ts";
 
 /** What one asks who looks for repositories, branches and open pull requests: the lists of both hosts, a page of two at a time. */
-export async function browse(kind: "github" | "gitlab", forge: Forge, call: Call): Promise<(Reply & { link?: string }) | undefined> {
+export async function browse(
+  kind: "github" | "gitlab",
+  forge: Forge,
+  call: Call,
+): Promise<(Reply & { link?: string }) | undefined> {
   if (call.method !== "GET") return undefined;
   return kind === "github" ? github(forge, call) : gitlab(forge, call);
 }
@@ -13,7 +17,11 @@ function page(items: unknown[], { path, query }: Call): Reply & { link?: string 
   const next = new URLSearchParams(query);
   next.set("page", String(at + 1));
   const more = items.length > at * PAGE;
-  return { status: 200, json: items.slice((at - 1) * PAGE, at * PAGE), ...(more ? { link: `<${path}?${next}>; rel="next"` } : {}) };
+  return {
+    status: 200,
+    json: items.slice((at - 1) * PAGE, at * PAGE),
+    ...(more ? { link: `<${path}?${next}>; rel="next"` } : {}),
+  };
 }
 
 export async function branches({ repository }: Forge): Promise<{ name: string; sha: string }[]> {
@@ -27,7 +35,10 @@ async function github(forge: Forge, call: Call): Promise<(Reply & { link?: strin
   const at = path.startsWith(`/repos/${forge.name}/`) ? path.slice(`/repos/${forge.name}`.length) : "";
   if (path === `/orgs/${owner}/repos`) {
     const urls = { ssh_url: `git@forge:${forge.name}.git`, clone_url: forge.cloneUrl };
-    return page([{ id: 7, name, owner: { login: owner }, ...urls, default_branch: "main", topics: ["gitops", "web"] }], call);
+    return page(
+      [{ id: 7, name, owner: { login: owner }, ...urls, default_branch: "main", topics: ["gitops", "web"] }],
+      call,
+    );
   }
   if (at === "/branches")
     return page(
@@ -39,7 +50,8 @@ async function github(forge: Forge, call: Call): Promise<(Reply & { link?: strin
     const sha = await forge.repository.tip(`refs/heads/${branch}`);
     return sha ? { status: 200, json: { name: branch, commit: { sha } } } : undefined;
   }
-  if (at.startsWith("/contents/") && call.path.startsWith("/api/v3")) return has(forge, `${call.query.get("ref")}:${at.slice(10)}`);
+  if (at.startsWith("/contents/") && call.path.startsWith("/api/v3"))
+    return has(forge, `${call.query.get("ref")}:${at.slice(10)}`);
   if (at !== "/pulls" || call.query.has("head")) return undefined;
   const shown = forge.pulls
     .filter(({ state }) => state === "open")
@@ -66,7 +78,19 @@ async function gitlab(forge: Forge, call: Call): Promise<(Reply & { link?: strin
   const root = "/api/v4";
   if (call.path === `${root}/groups/${owner}/projects`) {
     const urls = { ssh_url_to_repo: `git@forge:${forge.name}.git`, http_url_to_repo: forge.cloneUrl };
-    return page([{ id: 7, path: name, namespace: { full_path: owner }, ...urls, default_branch: "main", topics: ["gitops", "web"] }], call);
+    return page(
+      [
+        {
+          id: 7,
+          path: name,
+          namespace: { full_path: owner },
+          ...urls,
+          default_branch: "main",
+          topics: ["gitops", "web"],
+        },
+      ],
+      call,
+    );
   }
   const project = [`${root}/projects/7`, `${root}/projects/${encodeURIComponent(forge.name)}`].find((one) =>
     call.path.startsWith(`${one}/`),
@@ -85,7 +109,9 @@ async function gitlab(forge: Forge, call: Call): Promise<(Reply & { link?: strin
   }
   if (at === "/repository/tree") {
     const folder = call.query.get("path") ?? "";
-    const listed = await forge.repository.git("ls-tree", "--name-only", `${call.query.get("ref")}:${folder}`).catch(() => undefined);
+    const listed = await forge.repository
+      .git("ls-tree", "--name-only", `${call.query.get("ref")}:${folder}`)
+      .catch(() => undefined);
     return listed === undefined
       ? undefined
       : page(

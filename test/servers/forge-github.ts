@@ -24,15 +24,21 @@ export async function githubRoutes(forge: Forge, { method, path, query, body }: 
   const file = /^\/contents\/(.+)$/.exec(at)?.[1];
   if (file !== undefined) {
     const text = await repository.git("show", `${query.get("ref")}:${file}`).catch(() => undefined);
-    return text === undefined ? undefined : { status: 200, json: { content: Buffer.from(`${text}\n`).toString("base64") } };
+    return text === undefined
+      ? undefined
+      : { status: 200, json: { content: Buffer.from(`${text}\n`).toString("base64") } };
   }
   const commit = /^\/git\/commits\/(.+)$/.exec(at)?.[1];
-  if (commit) return { status: 200, json: { sha: commit, tree: { sha: await repository.git("rev-parse", `${commit}^{tree}`) } } };
+  if (commit)
+    return { status: 200, json: { sha: commit, tree: { sha: await repository.git("rev-parse", `${commit}^{tree}`) } } };
   if (at === "/git/trees") {
     const made = trees.get(forge) ?? new Map();
     trees.set(forge, made);
     const sha = `tree-${made.size}`;
-    made.set(sha, Object.fromEntries(body.tree.map((entry: { path: string; content: string }) => [entry.path, entry.content])));
+    made.set(
+      sha,
+      Object.fromEntries(body.tree.map((entry: { path: string; content: string }) => [entry.path, entry.content])),
+    );
     return { status: 201, json: { sha } };
   }
   if (at === "/git/commits") {
@@ -43,12 +49,17 @@ export async function githubRoutes(forge: Forge, { method, path, query, body }: 
   }
   if (at === "/pulls" && method === "POST") {
     if (pulls.some((p) => p.branch === body.head && p.state === "open"))
-      return { status: 422, json: { message: "Validation Failed", errors: [{ message: "A pull request already exists" }] } };
+      return {
+        status: 422,
+        json: { message: "Validation Failed", errors: [{ message: "A pull request already exists" }] },
+      };
     pulls.push({ number: pulls.length + 1, title: body.title, branch: body.head, base: body.base, state: "open" });
     return { status: 201, json: await shown(forge, pulls.at(-1)!) };
   }
   if (at === "/pulls") {
-    const found = pulls.filter((p) => p.state === "open" && query.get("head") === `team:${p.branch}` && query.get("base") === p.base);
+    const found = pulls.filter(
+      (p) => p.state === "open" && query.get("head") === `team:${p.branch}` && query.get("base") === p.base,
+    );
     return { status: 200, json: await Promise.all(found.map((p) => shown(forge, p))) };
   }
   const [, number, merge] = /^\/pulls\/(\d+)(\/merge)?$/.exec(at) ?? [];
@@ -57,7 +68,11 @@ export async function githubRoutes(forge: Forge, { method, path, query, body }: 
   if (!merge) return { status: 200, json: await shown(forge, pull) };
   if (body.sha !== (await repository.tip(`refs/heads/${pull.branch}`)))
     return { status: 409, json: { message: "Head branch was modified. Review and try the merge again." } };
-  const merged = await forge.merge(pull, body.commit_message ?? `Merge pull request #${number}`, body.merge_method === "squash");
+  const merged = await forge.merge(
+    pull,
+    body.commit_message ?? `Merge pull request #${number}`,
+    body.merge_method === "squash",
+  );
   if (!merged || pull.blocked) return { status: 405, json: { message: "Pull Request is not mergeable" } };
   Object.assign(pull, { state: "merged", mergeCommit: merged });
   return { status: 200, json: { sha: merged, merged: true } };

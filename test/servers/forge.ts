@@ -91,7 +91,10 @@ const KINDS: Record<ForgeKind, Kind> = {
     api: "/2.0",
     header: "authorization",
     signedIn: (token) => [`Bearer ${token}`, basic(FORGE_USER, token)],
-    refused: { status: 401, json: { type: "error", error: { message: "Access denied. You must have write or admin access." } } },
+    refused: {
+      status: 401,
+      json: { type: "error", error: { message: "Access denied. You must have write or admin access." } },
+    },
   },
   bitbucketServer: {
     routes: bitbucketServerRoutes,
@@ -100,7 +103,9 @@ const KINDS: Record<ForgeKind, Kind> = {
     signedIn: (token) => [`Bearer ${token}`, basic(FORGE_USER, token)],
     refused: {
       status: 401,
-      json: { errors: [{ message: "Authentication failed.", exceptionName: "IncorrectPasswordAuthenticationException" }] },
+      json: {
+        errors: [{ message: "Authentication failed.", exceptionName: "IncorrectPasswordAuthenticationException" }],
+      },
     },
   },
   azureDevOps: {
@@ -155,7 +160,10 @@ export async function startForge(kind: ForgeKind, files: Record<string, string>)
         status: 404,
         json: { message: "404 Not Found" },
       };
-      response.writeHead(status, { "content-type": html ? "text/html" : "application/json", ...(link ? { link } : {}) });
+      response.writeHead(status, {
+        "content-type": html ? "text/html" : "application/json",
+        ...(link ? { link } : {}),
+      });
       response.end(html ?? (json === undefined ? "" : JSON.stringify(json)));
     })().catch((error: Error) => response.writeHead(500).end(JSON.stringify({ message: error.message })));
   });

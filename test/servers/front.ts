@@ -20,7 +20,8 @@ export async function startFront({
   const seen: (string | undefined)[] = [];
   const handle = (incoming: IncomingMessage, response: ServerResponse) => {
     seen.push(incoming.headers.authorization);
-    if (authorization !== undefined && incoming.headers.authorization !== authorization) return void response.writeHead(403).end("no\n");
+    if (authorization !== undefined && incoming.headers.authorization !== authorization)
+      return void response.writeHead(403).end("no\n");
     const { method, headers, url: path } = incoming;
     const own = { ...headers };
     if (authorization !== undefined) delete own.authorization;

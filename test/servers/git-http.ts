@@ -42,7 +42,10 @@ export function cgiEnvironment(request: IncomingMessage, backend: Backend): Node
 
 /** Streams one request through `git http-backend`; the child ends when the client goes away. */
 export function serveGit(request: IncomingMessage, response: ServerResponse, backend: Backend): void {
-  const child = spawn("git", ["http-backend"], { env: cgiEnvironment(request, backend), stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn("git", ["http-backend"], {
+    env: cgiEnvironment(request, backend),
+    stdio: ["pipe", "pipe", "ignore"],
+  });
   child.stdin.on("error", () => {});
   request.pipe(child.stdin);
   response.on("close", () => child.kill());

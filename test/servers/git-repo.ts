@@ -13,7 +13,12 @@ export interface CommitOptions {
 }
 
 // The machine's own configuration (signing, templates, hooks) must not reach the test's repositories.
-const quiet = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C" });
+const quiet = (): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOME: "/nonexistent",
+  GIT_CONFIG_NOSYSTEM: "1",
+  LC_ALL: "C",
+});
 
 /** A bare repository on disk, written with plumbing only: no work tree, so a commit of any size is one process. */
 export class BareRepository {
@@ -66,7 +71,15 @@ export class BareRepository {
   /** An annotated tag when `message` is given, else a light one. Moves the tag if it is there. */
   async tag(name: string, target = "HEAD", message?: string): Promise<void> {
     const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
-    await this.git(...identity, "tag", "--force", ...(message ? ["--annotate", "--message", message] : []), "--", name, target);
+    await this.git(
+      ...identity,
+      "tag",
+      "--force",
+      ...(message ? ["--annotate", "--message", message] : []),
+      "--",
+      name,
+      target,
+    );
   }
 
   deleteTag(name: string): Promise<string> {

@@ -15,7 +15,9 @@ test.each([
 ])("users of %j", (given, uid, want) => expect(users(given, uid)).toBe(want));
 
 test("a forced command has no place for a shell's signs", () => {
-  expect(keyLine("ssh-ed25519 A c", "/s.sh", ["/root", "app"])).toBe('restrict,command="sh /s.sh /root app" ssh-ed25519 A c\n');
+  expect(keyLine("ssh-ed25519 A c", "/s.sh", ["/root", "app"])).toBe(
+    'restrict,command="sh /s.sh /root app" ssh-ed25519 A c\n',
+  );
   expect(() => keyLine("k", "/s.sh", ["a;b"])).toThrow(/a;b/);
 });
 
@@ -50,7 +52,12 @@ possible("Git over SSH", () => {
     await rm(join(work, "clone"), { recursive: true, force: true });
     return new Promise<string>((resolve) => {
       const env = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_SSH_COMMAND: command };
-      execFile("git", ["clone", "-q", ssh.cloneUrl(name), join(work, "clone")], { env, timeout: 120_000 }, (_, __, said) => resolve(said));
+      execFile(
+        "git",
+        ["clone", "-q", ssh.cloneUrl(name), join(work, "clone")],
+        { env, timeout: 120_000 },
+        (_, __, said) => resolve(said),
+      );
     });
   };
 
@@ -86,6 +93,8 @@ possible("Git over SSH", () => {
       "-p",
       `${ssh.port}`,
     ];
-    expect(() => execFileSync("ssh", [...options, "git@127.0.0.1", "id"], { stdio: "pipe" })).toThrow(/only git is served here/);
+    expect(() => execFileSync("ssh", [...options, "git@127.0.0.1", "id"], { stdio: "pipe" })).toThrow(
+      /only git is served here/,
+    );
   });
 });

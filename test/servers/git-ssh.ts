@@ -40,7 +40,11 @@ const START =
   'mount --bind "$1/passwd" /etc/passwd && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$2" -D -e -f "$1/sshd_config"';
 
 /** Starts sshd on a free port of loopback with a new host key. */
-export async function startGitSsh({ root, sshd = "/usr/sbin/sshd", libraries = [] }: GitSshOptions): Promise<GitSshServer> {
+export async function startGitSsh({
+  root,
+  sshd = "/usr/sbin/sshd",
+  libraries = [],
+}: GitSshOptions): Promise<GitSshServer> {
   const dir = await mkdtemp(join(tmpdir(), "git-ssh-"));
   try {
     const port = await freePort();
@@ -111,5 +115,7 @@ export function keyLine(publicKey: string, script: string, args: string[]): stri
 /** The machine's users, and the two that sshd needs: its own, and `git`, who is whoever owns the repositories. */
 export function users(passwd: string, uid: number): string {
   const others = passwd.split("\n").filter((row) => row && !/^(git|sshd):/.test(row));
-  return [...others, "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin", `git:*:${uid}:${uid}::/:/bin/sh`, ""].join("\n");
+  return [...others, "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin", `git:*:${uid}:${uid}::/:/bin/sh`, ""].join(
+    "\n",
+  );
 }

@@ -20,17 +20,27 @@ afterAll(async () => {
   await rm(work, { recursive: true, force: true });
 });
 
-const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_TERMINAL_PROMPT: "0", GIT_CONFIG_NOSYSTEM: "1" };
+const env: NodeJS.ProcessEnv = {
+  PATH: process.env.PATH,
+  HOME: "/nonexistent",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_CONFIG_NOSYSTEM: "1",
+};
 const git = (...args: string[]) =>
   new Promise<{ code: number; out: string }>((resolve) => {
-    execFile("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: work, env, timeout: 120_000 }, (error, out, err) =>
-      resolve({ code: error ? 1 : 0, out: out + err }),
+    execFile(
+      "git",
+      ["-c", "user.name=t", "-c", "user.email=t@t", ...args],
+      { cwd: work, env, timeout: 120_000 },
+      (error, out, err) => resolve({ code: error ? 1 : 0, out: out + err }),
     );
   });
 const withLogin = (url: string, login: string) => url.replace("://", `://${login}@`);
 
 test("a commit can be cloned, changed, deleted from and tagged", async () => {
-  await server.createRepository("plain", { files: { "a.txt": "one\n", "dir/b c.txt": "two", "run.sh": { exec: "#!/bin/sh\n" } } });
+  await server.createRepository("plain", {
+    files: { "a.txt": "one\n", "dir/b c.txt": "two", "run.sh": { exec: "#!/bin/sh\n" } },
+  });
   const second = await server.commit("plain", { "a.txt": null, "dir/b c.txt": "three" }, "second");
   await server.tag("plain", "v1", second, "release");
   await server.commit("plain", { "x.txt": "x" }, "on another branch", "feature");
@@ -102,7 +112,9 @@ test("a push larger than git's post buffer streams through", async () => {
   await git("-C", "pusher", "add", "big");
   await git("-C", "pusher", "commit", "-qm", "big");
   expect(await git("-C", "pusher", "push", "-q", url, "main")).toEqual({ code: 0, out: "" });
-  expect(await server.repository("push").git("rev-parse", "main")).toBe((await git("-C", "pusher", "rev-parse", "main")).out.trim());
+  expect(await server.repository("push").git("rev-parse", "main")).toBe(
+    (await git("-C", "pusher", "rev-parse", "main")).out.trim(),
+  );
 });
 
 test("many refs make git send a gzip body, and it is read", async () => {
@@ -163,7 +175,9 @@ test.each([
 });
 
 test("fast-import input quotes paths and counts bytes, not characters", () => {
-  const got = fastImport("refs/heads/m", "p", { 'a"b': "é", gone: null, l: { link: "t" } }, "msg", { date: 1 }).toString();
+  const got = fastImport("refs/heads/m", "p", { 'a"b': "é", gone: null, l: { link: "t" } }, "msg", {
+    date: 1,
+  }).toString();
   expect(got).toBe(
     "commit refs/heads/m\nauthor Test <test@example.com> 1 +0000\ncommitter Test <test@example.com> 1 +0000\ndata 3\nmsg\nfrom p\n" +
       'M 100644 inline "a\\"b"\ndata 2\né\nD "gone"\nM 120000 inline "l"\ndata 1\nt\n',
@@ -178,11 +192,15 @@ test("a push makes a repository where that is allowed, for whoever may; nothing 
     await git("-C", "new", "commit", "-q", "--allow-empty", "-m", "first");
     const url = withLogin(other.cloneUrl("new"), "outpost:secret");
     expect((await git("ls-remote", url)).code).toBe(1);
-    expect((await git("-C", "new", "push", "-q", withLogin(other.cloneUrl("new"), "outpost:wrong"), "main")).code).toBe(1);
+    expect((await git("-C", "new", "push", "-q", withLogin(other.cloneUrl("new"), "outpost:wrong"), "main")).code).toBe(
+      1,
+    );
     expect(await git("-C", "new", "push", "-q", url, "main")).toEqual({ code: 0, out: "" });
     expect((await git("ls-remote", url)).out).toMatch(/refs\/heads\/main/);
     for (const name of ["a/b", "-x", "A", "a.git"])
-      expect((await git("-C", "new", "push", "-q", withLogin(other.cloneUrl(name), "outpost:secret"), "main")).code).toBe(1);
+      expect(
+        (await git("-C", "new", "push", "-q", withLogin(other.cloneUrl(name), "outpost:secret"), "main")).code,
+      ).toBe(1);
     expect((await git("-C", "new", "push", "-q", server.cloneUrl("nowhere"), "main")).code).toBe(1);
   } finally {
     await other.stop();

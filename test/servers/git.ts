@@ -29,7 +29,13 @@ export interface GitServer {
   repository(name: string): BareRepository;
   /** The clone address; `host` when the caller knows the server by another name than 127.0.0.1. */
   cloneUrl(name: string, host?: string): string;
-  commit(name: string, files: Record<string, Change>, message: string, branch?: string, options?: CommitOptions): Promise<string>;
+  commit(
+    name: string,
+    files: Record<string, Change>,
+    message: string,
+    branch?: string,
+    options?: CommitOptions,
+  ): Promise<string>;
   deleteBranch(name: string, branch: string): Promise<void>;
   tag(name: string, tag: string, target?: string, message?: string): Promise<void>;
   /** Sets or changes a password; null takes the user away. */
@@ -80,14 +86,16 @@ export async function startGit(options: ServerOptions = {}): Promise<GitServer> 
     const repository = new BareRepository(root, name);
     await repository.create(branch);
     entries.set(name, { repository, users: new Map(Object.entries(users)), requests: 0 });
-    if (files && !(await repository.tip(`refs/heads/${branch}`))) await repository.commit(files, "first commit", { branch });
+    if (files && !(await repository.tip(`refs/heads/${branch}`)))
+      await repository.commit(files, "first commit", { branch });
     return repository;
   };
 
   /** What a request is about; a push by somebody who may makes it. */
   const wanted = async (name: string | undefined, request: IncomingMessage): Promise<Entry | undefined> => {
     const { onPush } = options;
-    if (name === undefined || entries.has(name) || !onPush || !NEW_NAME.test(name) || name.endsWith(".git")) return entries.get(name ?? "");
+    if (name === undefined || entries.has(name) || !onPush || !NEW_NAME.test(name) || name.endsWith(".git"))
+      return entries.get(name ?? "");
     const users = new Map(Object.entries(onPush.users ?? {}));
     // Whoever is not signed in is asked to, before it is told what is there.
     if (signedIn(request.headers.authorization, users) === undefined) return { users, requests: 0 } as Entry;
@@ -133,7 +141,8 @@ export async function startGit(options: ServerOptions = {}): Promise<GitServer> 
       if (password === null) entry(name).users.delete(user);
       else entry(name).users.set(user, password);
     },
-    requests: (name) => (name === undefined ? [...entries.values()].reduce((sum, e) => sum + e.requests, 0) : entry(name).requests),
+    requests: (name) =>
+      name === undefined ? [...entries.values()].reduce((sum, e) => sum + e.requests, 0) : entry(name).requests,
     refused: () => refused,
     fault: (kind) => {
       fault = kind;

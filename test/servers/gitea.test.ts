@@ -22,7 +22,10 @@ possible("Gitea (skipped without Go to build it)", () => {
   });
 
   test("a repository has its files, and is cloned and pushed to over HTTP", async () => {
-    const { cloneUrl, head } = await gitea.createRepository("team/app", { files: { "a/b.txt": "one\n" }, private: true });
+    const { cloneUrl, head } = await gitea.createRepository("team/app", {
+      files: { "a/b.txt": "one\n" },
+      private: true,
+    });
     const url = cloneUrl.replace("://", `://${gitea.user}:${gitea.token}@`);
     const env = { PATH: process.env.PATH, HOME: dir, GIT_TERMINAL_PROMPT: "0" };
     const git = (...args: string[]) => run("git", args, { cwd: join(dir, "clone"), env });
@@ -32,9 +35,13 @@ possible("Gitea (skipped without Go to build it)", () => {
     await git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "second");
     await git("push", "-q");
     expect(
-      (await gitea.api("GET", "/repos/team/app/commits")).map((c: { commit: { message: string } }) => c.commit.message.trim())[0],
+      (await gitea.api("GET", "/repos/team/app/commits")).map((c: { commit: { message: string } }) =>
+        c.commit.message.trim(),
+      )[0],
     ).toBe("second");
-    await expect(run("git", ["clone", "-q", cloneUrl, join(dir, "other")], { env })).rejects.toThrow(/could not read Username/);
+    await expect(run("git", ["clone", "-q", cloneUrl, join(dir, "other")], { env })).rejects.toThrow(
+      /could not read Username/,
+    );
   });
 
   test("a pull request is opened, and merging it changes main", async () => {
@@ -42,7 +49,10 @@ possible("Gitea (skipped without Go to build it)", () => {
     await gitea.commit("team/pulls", { "values.yaml": "replicas: 2\n" }, { branch: "more" });
     expect(await gitea.file("team/pulls", "values.yaml")).toBe("replicas: 1\n");
     const pull = await gitea.api("POST", "/repos/team/pulls/pulls", { head: "more", base: "main", title: "More" });
-    await until("it can be merged", async () => (await gitea.api("GET", `/repos/team/pulls/pulls/${pull.number}`)).mergeable);
+    await until(
+      "it can be merged",
+      async () => (await gitea.api("GET", `/repos/team/pulls/pulls/${pull.number}`)).mergeable,
+    );
     await gitea.api("POST", `/repos/team/pulls/pulls/${pull.number}/merge`, { Do: "squash" });
     expect(await gitea.file("team/pulls", "values.yaml")).toBe("replicas: 2\n");
     expect(await gitea.file("team/pulls", "none")).toBeUndefined();
@@ -68,7 +78,12 @@ possible("Gitea (skipped without Go to build it)", () => {
       const { port } = receiver.address() as { port: number };
       await gitea.createRepository(`${gitea.user}/hooked`);
       const config = { url: `http://127.0.0.1:${port}/`, content_type: "json" };
-      await gitea.api("POST", `/repos/${gitea.user}/hooked/hooks`, { type: "gitea", active: true, events: ["push"], config });
+      await gitea.api("POST", `/repos/${gitea.user}/hooked/hooks`, {
+        type: "gitea",
+        active: true,
+        events: ["push"],
+        config,
+      });
       const commit = await gitea.commit(`${gitea.user}/hooked`, { f: "2" });
       await until("the webhook", () => told.includes(commit));
     } finally {

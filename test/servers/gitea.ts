@@ -80,7 +80,18 @@ export async function startGitea({ program }: GiteaOptions = {}): Promise<Gitea>
     };
     try {
       const password = randomBytes(12).toString("base64url");
-      const create = ["admin", "user", "create", "--admin", "--username", ADMIN, "--password", password, "--email", `${ADMIN}@example.com`];
+      const create = [
+        "admin",
+        "user",
+        "create",
+        "--admin",
+        "--username",
+        ADMIN,
+        "--password",
+        password,
+        "--email",
+        `${ADMIN}@example.com`,
+      ];
       const said = await run(
         "setpriv",
         [
@@ -149,7 +160,10 @@ function helpers(url: string, admin: string) {
       const under = owner === ADMIN ? "/user/repos" : `/orgs/${owner}/repos`;
       await must("POST", under, { name: repository, auto_init: true, default_branch: "main", private: hidden });
       const made = Object.keys(files).length ? await commit(name, files, { message: "Add files" }) : undefined;
-      return { cloneUrl: `${url}/${name}.git`, head: made ?? (await must("GET", `/repos/${name}/branches/main`)).commit.id };
+      return {
+        cloneUrl: `${url}/${name}.git`,
+        head: made ?? (await must("GET", `/repos/${name}/branches/main`)).commit.id,
+      };
     },
     file: async (name: string, path: string, ref = "main") => {
       const answer = await ask("GET", `/repos/${name}/raw/${encodePath(path)}?ref=${encodeURIComponent(ref)}`);
@@ -157,9 +171,17 @@ function helpers(url: string, admin: string) {
     },
     createUser: async (name: string, scopes = ["all"]) => {
       const password = randomBytes(12).toString("base64url");
-      await must("POST", "/admin/users", { username: name, password, email: `${name}@example.com`, must_change_password: false });
+      await must("POST", "/admin/users", {
+        username: name,
+        password,
+        email: `${name}@example.com`,
+        must_change_password: false,
+      });
       const basic = `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
-      return { password, token: (await must("POST", `/users/${name}/tokens`, { name: "test", scopes }, basic)).sha1 as string };
+      return {
+        password,
+        token: (await must("POST", `/users/${name}/tokens`, { name: "test", scopes }, basic)).sha1 as string,
+      };
     },
   };
 }
@@ -167,7 +189,12 @@ function helpers(url: string, admin: string) {
 const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
 /** Nothing it would do by itself is on: no mail, no ssh, no jobs, no look at the Internet. */
-const settings = (dir: string, port: number, url: string, files: string): Record<string, Record<string, string | number | boolean>> => ({
+const settings = (
+  dir: string,
+  port: number,
+  url: string,
+  files: string,
+): Record<string, Record<string, string | number | boolean>> => ({
   server: {
     HTTP_ADDR: "127.0.0.1",
     HTTP_PORT: port,

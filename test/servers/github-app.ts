@@ -29,7 +29,8 @@ export async function startGithubApp(): Promise<GithubApp> {
     app.requests.push(`${request.method} ${path}`);
     const say = (status: number, body: object) =>
       void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    if (!isApp(request.headers.authorization, pem, app.id)) return say(401, { message: "A JSON web token could not be decoded" });
+    if (!isApp(request.headers.authorization, pem, app.id))
+      return say(401, { message: "A JSON web token could not be decoded" });
     const [, kind, owner] = /^\/(orgs|users)\/([^/]+)\/installation$/.exec(path) ?? [];
     if (kind) {
       const found = app.installations.get(owner!);
@@ -66,9 +67,18 @@ export async function startGithubApp(): Promise<GithubApp> {
 
 function isApp(authorization: string | undefined, pem: string, id: string): boolean {
   const [head = "", body = "", signature = ""] = (authorization ?? "").replace(/^Bearer /, "").split(".");
-  if (!createVerify("RSA-SHA256").update(`${head}.${body}`).verify(createPublicKey(pem), Buffer.from(signature, "base64url"))) return false;
+  if (
+    !createVerify("RSA-SHA256")
+      .update(`${head}.${body}`)
+      .verify(createPublicKey(pem), Buffer.from(signature, "base64url"))
+  )
+    return false;
   const { alg } = JSON.parse(Buffer.from(head, "base64url").toString()) as { alg: string };
-  const { iat, exp, iss } = JSON.parse(Buffer.from(body, "base64url").toString()) as { iat: number; exp: number; iss: string };
+  const { iat, exp, iss } = JSON.parse(Buffer.from(body, "base64url").toString()) as {
+    iat: number;
+    exp: number;
+    iss: string;
+  };
   const now = Date.now() / 1_000;
   return alg === "RS256" && String(iss) === id && iat <= now && exp > now && exp - iat <= 600;
 }

@@ -35,8 +35,12 @@ export async function startGpg(): Promise<Gpg> {
   const home = await mkdtemp(join(tmpdir(), "gpg-"));
   const env = { PATH: process.env.PATH, GNUPGHOME: home, LC_ALL: "C" };
   const gpg = async (args: string[], input?: string | Uint8Array) =>
-    (await run("gpg", ["--batch", "--quiet", "--no-tty", "--passphrase", "", "--pinentry-mode", "loopback", ...args], { env, input }))
-      .stdout;
+    (
+      await run("gpg", ["--batch", "--quiet", "--no-tty", "--passphrase", "", "--pinentry-mode", "loopback", ...args], {
+        env,
+        input,
+      })
+    ).stdout;
   const faked = (at?: string) => (at ? ["--faked-system-time", `${at}!`] : []);
 
   const sign = async (payload: string, key: string, { at, expires }: Signing): Promise<string> => {

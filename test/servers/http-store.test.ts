@@ -16,13 +16,18 @@ const basic = (who: string) => ({ authorization: `Basic ${Buffer.from(who).toStr
 test("a file is put, read, asked for, written over and removed", async () => {
   store = await startHttpStore();
   const { url, files, requests } = store;
-  const ask = async (method: string, body?: string) => fetch(`${url}/repository/raw/a%20b/1.tgz`, { method, ...(body ? { body } : {}) });
+  const ask = async (method: string, body?: string) =>
+    fetch(`${url}/repository/raw/a%20b/1.tgz`, { method, ...(body ? { body } : {}) });
   expect((await ask("GET")).status).toBe(404);
   expect((await ask("PUT", "one")).status).toBe(201);
   const read = await ask("GET");
   expect([await read.text(), read.headers.get("content-length")]).toEqual(["one", "3"]);
   const head = await ask("HEAD");
-  expect([head.status, head.headers.get("content-length"), head.headers.get("etag")]).toEqual([200, "3", read.headers.get("etag")]);
+  expect([head.status, head.headers.get("content-length"), head.headers.get("etag")]).toEqual([
+    200,
+    "3",
+    read.headers.get("etag"),
+  ]);
   expect((await ask("PUT", "two")).status).toBe(204);
   expect(files.get("/repository/raw/a b/1.tgz")?.toString()).toBe("two");
   expect((await ask("DELETE")).status).toBe(204);
@@ -87,7 +92,11 @@ possible("with helm (skipped without Go to build it)", () => {
     expect([await post(form), await post(chart)]).toEqual([201, 409]);
     const env = { PATH: process.env.PATH, HOME: dir };
     await mkdir(join(dir, "pulled"));
-    await run(helm, ["pull", "app", "--repo", url, "--username", "robot", "--password", "pw", "-d", join(dir, "pulled")], { env });
+    await run(
+      helm,
+      ["pull", "app", "--repo", url, "--username", "robot", "--password", "pw", "-d", join(dir, "pulled")],
+      { env },
+    );
     expect(await readFile(join(dir, "pulled/app-1.2.3.tgz"))).toEqual(chart);
   });
 });

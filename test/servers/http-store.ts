@@ -53,7 +53,8 @@ export async function startHttpStore({ users = {}, once = false }: HttpStoreOpti
 
   const act = (method: string, path: string, type: string, body: Buffer): Answer => {
     if (path === "/api/charts" && method === "POST") return addChart(files, type, body);
-    if (path === "/index.yaml" && method === "GET" && !files.has(path)) return { status: 200, body: index(files), type: "text/yaml" };
+    if (path === "/index.yaml" && method === "GET" && !files.has(path))
+      return { status: 200, body: index(files), type: "text/yaml" };
     const old = files.get(path);
     if (method === "PUT") {
       if (old && once) return { status: 400, body: "this repository does not allow updating assets" };
@@ -73,7 +74,9 @@ export async function startHttpStore({ users = {}, once = false }: HttpStoreOpti
     const { method = "", headers } = request;
     const path = decodeURIComponent((request.url ?? "/").split("?")[0]!);
     const [, user = "", password] =
-      /^([^:]*):(.*)$/s.exec(Buffer.from(/^Basic (.*)$/.exec(headers.authorization ?? "")?.[1] ?? "", "base64").toString()) ?? [];
+      /^([^:]*):(.*)$/s.exec(
+        Buffer.from(/^Basic (.*)$/.exec(headers.authorization ?? "")?.[1] ?? "", "base64").toString(),
+      ) ?? [];
     const end = (answer: Answer) => {
       requests.push({ method, path, headers, size, status: answer.status, ...(user ? { user } : {}) });
       send(response, method, answer);
@@ -87,7 +90,8 @@ export async function startHttpStore({ users = {}, once = false }: HttpStoreOpti
     request.on("end", () => {
       if (fault?.cut) return void request.destroy();
       if (fault) return end({ status: fault.status, body: "this test's fault" });
-      if (Object.keys(users).length && (password === undefined || users[user] !== password)) return end({ status: 401 });
+      if (Object.keys(users).length && (password === undefined || users[user] !== password))
+        return end({ status: 401 });
       end(act(method, path, headers["content-type"] ?? "", Buffer.concat(chunks)));
     });
   });
@@ -112,7 +116,11 @@ interface Answer {
   etag?: string;
 }
 
-function send(response: ServerResponse, method: string, { status, body = "", type = "application/octet-stream", etag }: Answer): void {
+function send(
+  response: ServerResponse,
+  method: string,
+  { status, body = "", type = "application/octet-stream", etag }: Answer,
+): void {
   const headers = {
     "content-type": type,
     "content-length": Buffer.byteLength(body),
@@ -124,7 +132,11 @@ function send(response: ServerResponse, method: string, { status, body = "", typ
 
 /** ChartMuseum names the file after what Chart.yaml says, not after what the client calls it. */
 function addChart(files: Map<string, Buffer>, type: string, body: Buffer): Answer {
-  const json = (status: number, value: unknown): Answer => ({ status, body: JSON.stringify(value), type: "application/json" });
+  const json = (status: number, value: unknown): Answer => ({
+    status,
+    body: JSON.stringify(value),
+    type: "application/json",
+  });
   const archive = fromForm(type, body);
   const chart = archive && readChart(archive);
   if (!archive || !chart?.name || !chart.version) return json(400, { error: "chart file is not valid" });
@@ -149,7 +161,8 @@ function readChart(archive: Buffer): { name?: string; version?: string } | undef
   try {
     const tar = gunzipSync(archive, { maxOutputLength: MAX_BODY });
     for (let at = 0; at + 512 <= tar.length; ) {
-      const text = (from: number, length: number) => tar.toString("utf8", at + from, at + from + length).replace(/\0.*$/s, "");
+      const text = (from: number, length: number) =>
+        tar.toString("utf8", at + from, at + from + length).replace(/\0.*$/s, "");
       const size = Number.parseInt(text(124, 12), 8) || 0;
       if (/^[^/]+\/Chart\.yaml$/.test(text(0, 100))) return parse(tar.toString("utf8", at + 512, at + 512 + size));
       at += 512 + Math.ceil(size / 512) * 512;
@@ -167,7 +180,10 @@ function index(files: Map<string, Buffer>): string {
     const chart = path.startsWith("/charts/") ? readChart(bytes) : undefined;
     if (!chart?.name) continue;
     const digest = createHash("sha256").update(bytes).digest("hex");
-    entries[chart.name] = [...(entries[chart.name] ?? []), { ...chart, urls: [path.slice(1)], digest, created: "2026-01-01T00:00:00Z" }];
+    entries[chart.name] = [
+      ...(entries[chart.name] ?? []),
+      { ...chart, urls: [path.slice(1)], digest, created: "2026-01-01T00:00:00Z" },
+    ];
   }
   return JSON.stringify({ apiVersion: "v1", entries });
 }

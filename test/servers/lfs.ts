@@ -33,7 +33,11 @@ export async function startLfs(git: { port: number }, authorization?: string): P
     const { objects } = JSON.parse(body) as { objects: LfsObject[] };
     const found = ({ oid, size }: LfsObject) =>
       contents.has(oid)
-        ? { oid, size, actions: { download: { href: `${url}/objects/${oid}`, header: { authorization: "RemoteAuth token" } } } }
+        ? {
+            oid,
+            size,
+            actions: { download: { href: `${url}/objects/${oid}`, header: { authorization: "RemoteAuth token" } } },
+          }
         : { oid, size, error: { code: 404, message: "not here" } };
     response.writeHead(200, { "content-type": "application/vnd.git-lfs+json" });
     response.end(JSON.stringify({ transfer: "basic", objects: objects.map(answer ?? found) }));
@@ -49,7 +53,9 @@ export async function startLfs(git: { port: number }, authorization?: string): P
     if (path.includes("/info/lfs/")) {
       if (authorization && incoming.headers.authorization !== authorization) return void response.writeHead(401).end();
       const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => batch(Buffer.concat(chunks).toString(), response));
+      incoming
+        .on("data", (chunk: Buffer) => chunks.push(chunk))
+        .on("end", () => batch(Buffer.concat(chunks).toString(), response));
       return;
     }
     const { method, headers } = incoming;

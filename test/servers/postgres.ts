@@ -57,7 +57,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       ...options.settings,
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    server = daemon(join(bin, "postgres"), ["-D", data, ...args], { user, deathSignal: "INT", env: { ...process.env, LC_ALL: "C" } });
+    server = daemon(join(bin, "postgres"), ["-D", data, ...args], {
+      user,
+      deathSignal: "INT",
+      env: { ...process.env, LC_ALL: "C" },
+    });
     await ready("postgres", server, () => sql(url("postgres"), "select 1").then(Boolean, () => false), 30_000);
   };
   const url = (name: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
@@ -94,7 +98,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
     database: async () => {
       const name = await create(template);
-      return { name, url: url(name), drop: async () => void (await sql(url("postgres"), `drop database if exists ${name} with (force)`)) };
+      return {
+        name,
+        url: url(name),
+        drop: async () => void (await sql(url("postgres"), `drop database if exists ${name} with (force)`)),
+      };
     },
     kill: async () => server?.stop("SIGKILL"),
     start,
@@ -132,7 +140,10 @@ export async function findPostgres(progress?: (line: string) => void): Promise<s
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   await run("apt-get", ["update", "-q"], { env, deadlineMs: 300_000 });
   const keep = ["-o", "Dpkg::Options::=--force-confold"];
-  await run("apt-get", ["install", "-q", "-y", "--no-install-recommends", ...keep, "postgresql"], { env, deadlineMs: 600_000 });
+  await run("apt-get", ["install", "-q", "-y", "--no-install-recommends", ...keep, "postgresql"], {
+    env,
+    deadlineMs: 600_000,
+  });
   const installed = newestPostgres();
   if (!installed) throw new Error(advice);
   return installed;

@@ -55,7 +55,8 @@ export function snappy(data: Buffer): Buffer {
 }
 
 /** A field of bytes: its number and wire type 2, its length, itself. */
-const bytes = (field: number, value: Buffer) => Buffer.concat([Buffer.from([(field << 3) | 2]), varint(value.length), value]);
+const bytes = (field: number, value: Buffer) =>
+  Buffer.concat([Buffer.from([(field << 3) | 2]), varint(value.length), value]);
 
 function varint(value: number): Buffer {
   const digits = [];

@@ -40,7 +40,12 @@ export interface PrometheusOptions {
   programs?: { prometheus: string; promtool: string };
 }
 
-export async function startPrometheus({ history, scrape, users = {}, programs }: PrometheusOptions = {}): Promise<Prometheus> {
+export async function startPrometheus({
+  history,
+  scrape,
+  users = {},
+  programs,
+}: PrometheusOptions = {}): Promise<Prometheus> {
   const built = programs ?? (await buildTools(() => {}, ["prometheus"]));
   const dir = await mkdtemp(join(tmpdir(), "prometheus-"));
   const clean = () => rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -48,7 +53,9 @@ export async function startPrometheus({ history, scrape, users = {}, programs }:
     const data = join(dir, "data");
     if (history) {
       await writeFile(join(dir, "history"), openMetrics(history));
-      await run(built.promtool!, ["tsdb", "create-blocks-from", "openmetrics", join(dir, "history"), data], { cwd: dir });
+      await run(built.promtool!, ["tsdb", "create-blocks-from", "openmetrics", join(dir, "history"), data], {
+        cwd: dir,
+      });
     }
     const config = {
       scrape_configs: scrape
@@ -64,12 +71,18 @@ export async function startPrometheus({ history, scrape, users = {}, programs }:
       // A test's samples come in any order.
       storage: { tsdb: { out_of_order_time_window: "1y" } },
     };
-    const hashes = await Promise.all(Object.entries(users).map(async ([name, password]) => [name, await bcrypt(password)]));
+    const hashes = await Promise.all(
+      Object.entries(users).map(async ([name, password]) => [name, await bcrypt(password)]),
+    );
     // JSON is YAML.
     await writeFile(join(dir, "prometheus.yml"), JSON.stringify(config));
-    await writeFile(join(dir, "web.yml"), JSON.stringify(hashes.length ? { basic_auth_users: Object.fromEntries(hashes) } : {}), {
-      mode: 0o600,
-    });
+    await writeFile(
+      join(dir, "web.yml"),
+      JSON.stringify(hashes.length ? { basic_auth_users: Object.fromEntries(hashes) } : {}),
+      {
+        mode: 0o600,
+      },
+    );
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const flags = {
@@ -92,7 +105,11 @@ export async function startPrometheus({ history, scrape, users = {}, programs }:
       ? { authorization: `Basic ${Buffer.from(first.join(":")).toString("base64")}` }
       : {};
     const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: Uint8Array } = {}) =>
-      fetch(url + path, { ...init, headers: { ...authorization, ...init.headers }, signal: AbortSignal.timeout(30_000) });
+      fetch(url + path, {
+        ...init,
+        headers: { ...authorization, ...init.headers },
+        signal: AbortSignal.timeout(30_000),
+      });
     await ready(
       "prometheus",
       server,
@@ -119,7 +136,8 @@ export async function startPrometheus({ history, scrape, users = {}, programs }:
         const answer = await ask(`/api/v1/query?${new URLSearchParams({ query: expression, time: `${at / 1000}` })}`);
         const said = (await answer.json()) as { error?: string; data: { resultType: string; result: unknown } };
         if (!answer.ok) throw new Error(`${expression}: ${said.error}`);
-        if (said.data.resultType === "scalar") return [{ labels: {}, value: Number((said.data.result as [number, string])[1]) }];
+        if (said.data.resultType === "scalar")
+          return [{ labels: {}, value: Number((said.data.result as [number, string])[1]) }];
         const rows = said.data.result as { metric: Record<string, string>; value: [number, string] }[];
         return rows.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
       },

@@ -26,17 +26,33 @@ export interface RedisOptions {
 }
 
 /** Starts redis-server on a free port. */
-export async function startRedis({ password, tls, program = "redis-server", env }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({
+  password,
+  tls,
+  program = "redis-server",
+  env,
+}: RedisOptions = {}): Promise<RedisServer> {
   const dir = await mkdtemp(join(tmpdir(), "redis-"));
   const port = await freePort();
   const tlsPort = tls ? await freePort() : undefined;
   const secure = tls
-    ? ["--tls-port", `${tlsPort}`, "--tls-cert-file", tls.certificate, "--tls-key-file", tls.key, "--tls-auth-clients", "no"]
+    ? [
+        "--tls-port",
+        `${tlsPort}`,
+        "--tls-cert-file",
+        tls.certificate,
+        "--tls-key-file",
+        tls.key,
+        "--tls-auth-clients",
+        "no",
+      ]
     : [];
   let server: Daemon | undefined;
   const start = async () => {
     const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no"];
-    server = daemon(program, [...args, ...secure, ...(password ? ["--requirepass", password] : [])], { env: { ...process.env, ...env } });
+    server = daemon(program, [...args, ...secure, ...(password ? ["--requirepass", password] : [])], {
+      env: { ...process.env, ...env },
+    });
     await ready("redis-server", server, () => ping(port));
   };
   try {

@@ -28,7 +28,9 @@ possible("a registry (skipped without Go to build it)", () => {
     expect(await registry.tags("base/busybox")).toEqual(["1"]);
     const manifest = await registry.manifest("base/busybox", "1");
     expect(manifest).toMatchObject({ digest, mediaType: "application/vnd.oci.image.manifest.v1+json" });
-    expect((await registry.blob("base/busybox", manifest!.body.layers[0].digest)).length).toBe(manifest!.body.layers[0].size);
+    expect((await registry.blob("base/busybox", manifest!.body.layers[0].digest)).length).toBe(
+      manifest!.body.layers[0].size,
+    );
     expect((await registry.imageConfig("base/busybox", "1")).config).toMatchObject({ Cmd: ["sh"] });
     expect(await registry.manifest("base/busybox", "2")).toBeUndefined();
   });
@@ -36,8 +38,11 @@ possible("a registry (skipped without Go to build it)", () => {
   test("lets in who knows a password, and nobody else", async () => {
     registry = await startRegistry({ users: { robot: "pass: ü$`", other: "o" } });
     const status = async (who?: string) =>
-      (await fetch(`${registry!.url}/v2/`, { headers: who ? { authorization: `Basic ${Buffer.from(who).toString("base64")}` } : {} }))
-        .status;
+      (
+        await fetch(`${registry!.url}/v2/`, {
+          headers: who ? { authorization: `Basic ${Buffer.from(who).toString("base64")}` } : {},
+        })
+      ).status;
     expect(await status()).toBe(401);
     expect(await status("robot:wrong")).toBe(401);
     expect(await status("other:o")).toBe(200);

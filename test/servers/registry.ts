@@ -39,7 +39,10 @@ export interface Registry {
   /** A blob's bytes: an image's configuration, a layer. */
   blob(repository: string, digest: string): Promise<Buffer>;
   /** The configuration of an image of one platform: `config.Env`, `config.Labels`, `rootfs`. */
-  imageConfig(repository: string, reference: string): Promise<Record<string, unknown> & { config: Record<string, unknown> }>;
+  imageConfig(
+    repository: string,
+    reference: string,
+  ): Promise<Record<string, unknown> & { config: Record<string, unknown> }>;
   /** Uploads the first image of an OCI layout folder as `repository:tag` and tells the manifest's digest. */
   pushLayout(layout: string, name: string): Promise<string>;
   /** `{"auths": {HOST: {"auth": …}}}` for a user, as Docker, buildah, helm and crane read it. */
@@ -78,7 +81,9 @@ export async function startRegistry({ users = {}, tls = false, program }: Regist
       },
       ...(Object.keys(users).length ? { auth: { htpasswd: { realm: "test", path: join(dir, "htpasswd") } } } : {}),
     };
-    const rows = await Promise.all(Object.entries(users).map(async ([name, password]) => `${name}:${await bcrypt(password)}\n`));
+    const rows = await Promise.all(
+      Object.entries(users).map(async ([name, password]) => `${name}:${await bcrypt(password)}\n`),
+    );
     await writeFile(join(dir, "htpasswd"), rows.join(""), { mode: 0o600 });
     // JSON is YAML.
     await writeFile(join(dir, "config.yml"), JSON.stringify(config), { mode: 0o600 });
@@ -93,7 +98,9 @@ export async function startRegistry({ users = {}, tls = false, program }: Regist
         signal: AbortSignal.timeout(30_000),
       });
     // Without this setting it looks for somebody who collects traces.
-    const server = daemon(program, ["serve", join(dir, "config.yml")], { env: { OTEL_TRACES_EXPORTER: "none", HOME: dir } });
+    const server = daemon(program, ["serve", join(dir, "config.yml")], {
+      env: { OTEL_TRACES_EXPORTER: "none", HOME: dir },
+    });
     const stop = async () => {
       await dispatcher.close();
       await server.stop();
@@ -122,7 +129,10 @@ export async function startRegistry({ users = {}, tls = false, program }: Regist
   }
 }
 
-type Ask = (path: string, init?: { method?: string; headers?: Record<string, string>; body?: Uint8Array }) => ReturnType<typeof fetch>;
+type Ask = (
+  path: string,
+  init?: { method?: string; headers?: Record<string, string>; body?: Uint8Array },
+) => ReturnType<typeof fetch>;
 
 const MANIFESTS = [
   ...["manifest.v1", "index.v1"].map((kind) => `application/vnd.oci.image.${kind}+json`),
@@ -143,12 +153,17 @@ function helpers(ask: Ask) {
     if (answer.status === 404) return undefined;
     if (!answer.ok) throw new Error(`${repository}:${reference}: ${answer.status} ${await answer.text()}`);
     const bytes = Buffer.from(await answer.arrayBuffer());
-    return { digest: digestOf(bytes), mediaType: answer.headers.get("content-type") ?? "", body: JSON.parse(bytes.toString()) };
+    return {
+      digest: digestOf(bytes),
+      mediaType: answer.headers.get("content-type") ?? "",
+      body: JSON.parse(bytes.toString()),
+    };
   };
   return {
     blob,
     manifest,
-    repositories: async () => ((await (await must("/v2/_catalog?n=1000")).json()) as { repositories: string[] }).repositories,
+    repositories: async () =>
+      ((await (await must("/v2/_catalog?n=1000")).json()) as { repositories: string[] }).repositories,
     tags: async (repository: string) => {
       const answer = await ask(`/v2/${repository}/tags/list`);
       if (answer.status === 404) return [];
@@ -173,7 +188,11 @@ function helpers(ask: Ask) {
         const headers = { "content-type": "application/octet-stream" };
         await must(`${at.pathname}${at.search}`, { method: "PUT", headers, body: await read(part.digest) });
       }
-      await must(`/v2/${repository}/manifests/${tag}`, { method: "PUT", headers: { "content-type": mediaType }, body: bytes });
+      await must(`/v2/${repository}/manifests/${tag}`, {
+        method: "PUT",
+        headers: { "content-type": mediaType },
+        body: bytes,
+      });
       return digest as string;
     },
   };

@@ -23,9 +23,18 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
     const child = execFile(
       file,
       args,
-      { cwd: options.cwd, env: options.env, timeout: options.deadlineMs ?? 180_000, killSignal: "SIGKILL", maxBuffer: 64 << 20 },
+      {
+        cwd: options.cwd,
+        env: options.env,
+        timeout: options.deadlineMs ?? 180_000,
+        killSignal: "SIGKILL",
+        maxBuffer: 64 << 20,
+      },
       (error, stdout, stderr) => {
-        if (error) reject(new Error(`${file} ${args.join(" ")}: ${(stderr || stdout || error.message).trim()}`, { cause: error }));
+        if (error)
+          reject(
+            new Error(`${file} ${args.join(" ")}: ${(stderr || stdout || error.message).trim()}`, { cause: error }),
+          );
         else resolve({ stdout, stderr });
       },
     );
@@ -38,7 +47,8 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
 type Check<T> = () => Promise<T | undefined | false> | T | undefined | false;
 
 /** Waits until `check` gives something truthy. */
-export const until = <T>(what: string, check: Check<T>, deadlineMs = 0): Promise<T> => poll(what, check, Math.max(deadlineMs, PATIENCE_MS));
+export const until = <T>(what: string, check: Check<T>, deadlineMs = 0): Promise<T> =>
+  poll(what, check, Math.max(deadlineMs, PATIENCE_MS));
 
 /** Polls quickly because the servers here start in milliseconds. */
 async function poll<T>(what: string, check: Check<T>, deadlineMs: number): Promise<T> {
@@ -124,7 +134,12 @@ export function daemon(file: string, args: string[], options: DaemonOptions = {}
 }
 
 /** Waits until a daemon answers; if it ends first, or the deadline passes, the error carries what it said. */
-export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = PATIENCE_MS): Promise<void> {
+export async function ready(
+  name: string,
+  server: Daemon,
+  check: () => Promise<boolean>,
+  deadlineMs = PATIENCE_MS,
+): Promise<void> {
   const problem = (why: string) => new Error(`${name} ${why}; it said:\n${server.said()}`);
   await poll(
     name,
@@ -135,7 +150,9 @@ export async function ready(name: string, server: Daemon, check: () => Promise<b
     deadlineMs,
   ).catch(async (error) => {
     await server.stop("SIGKILL");
-    throw server.ended() && !/not within/.test(String(error)) ? error : problem(`was not ready within ${deadlineMs} ms`);
+    throw server.ended() && !/not within/.test(String(error))
+      ? error
+      : problem(`was not ready within ${deadlineMs} ms`);
   });
 }
 

@@ -15,7 +15,10 @@ possible("Vault (skipped without Go to build it)", () => {
   afterAll(() => vault?.stop());
 
   const ask = async (path: string, headers: Record<string, string> = {}, body?: unknown) => {
-    const answer = await fetch(`${vault.url}/v1${path}`, { headers, ...(body ? { method: "POST", body: JSON.stringify(body) } : {}) });
+    const answer = await fetch(`${vault.url}/v1${path}`, {
+      headers,
+      ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+    });
     // biome-ignore lint/suspicious/noExplicitAny: Vault's own documents.
     return { status: answer.status, body: (await answer.json()) as any };
   };
@@ -32,13 +35,23 @@ possible("Vault (skipped without Go to build it)", () => {
     expect((await ask("/secret/data/team/none", headers)).status).toBe(404);
     expect((await ask("/secret/data/team/db", { "x-vault-token": "wrong" })).status).toBe(403);
     expect((await ask("/auth/token/lookup-self", headers)).body.data.policies).toEqual(["default", "reader"]);
-    expect(vault.requests[0]).toEqual({ method: "GET", path: "/v1/secret/data/team/db", namespace: "team-a", token, status: 200 });
+    expect(vault.requests[0]).toEqual({
+      method: "GET",
+      path: "/v1/secret/data/team/db",
+      namespace: "team-a",
+      token,
+      status: 200,
+    });
   });
 
   test("AppRole lets in with a secret id, as often as it may be used", async () => {
     const { roleId, secretId } = await vault.appRole("delegate", ["reader"], { ttl: "15m", secretIdUses: 1 });
     const login = () => ask("/auth/approle/login", {}, { role_id: roleId, secret_id: secretId });
-    expect((await login()).body.auth).toMatchObject({ lease_duration: 900, renewable: true, token_policies: ["default", "reader"] });
+    expect((await login()).body.auth).toMatchObject({
+      lease_duration: 900,
+      renewable: true,
+      token_policies: ["default", "reader"],
+    });
     expect((await login()).status).toBe(400);
   });
 
@@ -61,7 +74,12 @@ possible("Vault (skipped without Go to build it)", () => {
       const authorization = `Bearer ${config.users[0].user.token}`;
       const create = async (path: string, object: unknown) => {
         const headers = { authorization, "content-type": "application/json" };
-        const answer = await fetch(cluster!.url + path, { method: "POST", headers, body: JSON.stringify(object), dispatcher });
+        const answer = await fetch(cluster!.url + path, {
+          method: "POST",
+          headers,
+          body: JSON.stringify(object),
+          dispatcher,
+        });
         if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
         // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' own documents.
         return (await answer.json()) as any;

@@ -37,7 +37,12 @@ export interface Vault {
     options?: { ttl?: string; secretIdUses?: number },
   ): Promise<{ roleId: string; secretId: string }>;
   /** Lets service accounts of a cluster in at auth/MOUNT; each must be allowed to review tokens (system:auth-delegator). */
-  kubernetes(options: { host: string; ca: string; mount?: string; roles: Record<string, KubernetesRole> }): Promise<void>;
+  kubernetes(options: {
+    host: string;
+    ca: string;
+    mount?: string;
+    roles: Record<string, KubernetesRole>;
+  }): Promise<void>;
   /** The next `times` requests whose path starts so are answered with this status and errors, in Vault's form. */
   fail(path: string, fault: { status: number; errors?: string[]; times?: number }): void;
   /** Seals it: from now on it answers 503. */
@@ -102,7 +107,9 @@ export async function startVault({ program }: VaultOptions = {}): Promise<Vault>
     api,
     put: async (path, data) => {
       const [mount, ...rest] = path.split("/");
-      await (mount === "kv1" ? api("POST", `/${path}`, data) : api("POST", `/${mount}/data/${rest.join("/")}`, { data }));
+      await (mount === "kv1"
+        ? api("POST", `/${path}`, data)
+        : api("POST", `/${mount}/data/${rest.join("/")}`, { data }));
     },
     policy: async (name, paths) => {
       const rules = Object.entries(paths).map(
@@ -113,14 +120,25 @@ export async function startVault({ program }: VaultOptions = {}): Promise<Vault>
     createToken: async ({ policies, ttl = "1h", uses = 0, renewable = true }) =>
       (await api("POST", "/auth/token/create", { policies, ttl, num_uses: uses, renewable })).auth.client_token,
     appRole: async (name, policies, { ttl = "1h", secretIdUses = 0 } = {}) => {
-      await api("POST", `/auth/approle/role/${name}`, { token_policies: policies, token_ttl: ttl, secret_id_num_uses: secretIdUses });
+      await api("POST", `/auth/approle/role/${name}`, {
+        token_policies: policies,
+        token_ttl: ttl,
+        secret_id_num_uses: secretIdUses,
+      });
       const { data } = await api("GET", `/auth/approle/role/${name}/role-id`);
-      return { roleId: data.role_id, secretId: (await api("POST", `/auth/approle/role/${name}/secret-id`)).data.secret_id };
+      return {
+        roleId: data.role_id,
+        secretId: (await api("POST", `/auth/approle/role/${name}/secret-id`)).data.secret_id,
+      };
     },
     kubernetes: async ({ host, ca, mount = "kubernetes", roles }) => {
       await api("POST", `/sys/auth/${mount}`, { type: "kubernetes" });
       // Without a reviewer's token it shows the cluster each client's own.
-      await api("POST", `/auth/${mount}/config`, { kubernetes_host: host, kubernetes_ca_cert: ca, disable_local_ca_jwt: true });
+      await api("POST", `/auth/${mount}/config`, {
+        kubernetes_host: host,
+        kubernetes_ca_cert: ca,
+        disable_local_ca_jwt: true,
+      });
       for (const [name, { namespace, serviceAccount, policies, audience, ttl = "1h" }] of Object.entries(roles)) {
         const bound = { bound_service_account_names: [serviceAccount], bound_service_account_namespaces: [namespace] };
         await api("POST", `/auth/${mount}/role/${name}`, {
@@ -149,20 +167,31 @@ async function record(inner: string) {
     const path = request.url ?? "/";
     const [namespace, token] = [header(request, "x-vault-namespace"), header(request, "x-vault-token")];
     const note = (status: number) =>
-      void requests.push({ method: request.method ?? "", path, status, ...(namespace ? { namespace } : {}), ...(token ? { token } : {}) });
+      void requests.push({
+        method: request.method ?? "",
+        path,
+        status,
+        ...(namespace ? { namespace } : {}),
+        ...(token ? { token } : {}),
+      });
     const fault = faults.find((f) => path.startsWith(f.path) && f.times-- > 0);
     if (fault) {
       note(fault.status);
       request.resume();
-      response.writeHead(fault.status, { "content-type": "application/json" }).end(JSON.stringify({ errors: fault.errors }));
+      response
+        .writeHead(fault.status, { "content-type": "application/json" })
+        .end(JSON.stringify({ errors: fault.errors }));
       return;
     }
     const [host, port] = inner.split(":");
-    const onward = httpRequest({ host, port, path, method: request.method, headers: { ...request.headers, host: inner } }, (answer) => {
-      note(answer.statusCode ?? 0);
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
+    const onward = httpRequest(
+      { host, port, path, method: request.method, headers: { ...request.headers, host: inner } },
+      (answer) => {
+        note(answer.statusCode ?? 0);
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
     onward.on("error", () => response.destroy());
     request.pipe(onward);
   };

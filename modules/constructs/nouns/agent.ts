@@ -112,10 +112,17 @@ export class OutpostAgent extends Construct implements IAgent {
       bundled: "outpost-agent",
       token: this.token.token,
       own: {
-        agent: { id: this.agent.id, ...given("account", props.account), ...given("org", org), ...given("project", project) },
+        agent: {
+          id: this.agent.id,
+          ...given("account", props.account),
+          ...given("org", org),
+          ...given("project", project),
+        },
         ...given("engine", engineValue(props.engine)),
         mode: props.mode ?? "split",
-        namespaced: Token.isUnresolved(props.access) ? Op.eq(props.access, "namespaced") : props.access === "namespaced",
+        namespaced: Token.isUnresolved(props.access)
+          ? Op.eq(props.access, "namespaced")
+          : props.access === "namespaced",
         crds: { keep: props.keepCrds ?? false },
         ...(props.shards === undefined && props.shardBy === undefined
           ? {}

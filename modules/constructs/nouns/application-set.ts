@@ -12,7 +12,8 @@ export interface ApplicationTemplateProps {
 }
 
 /** Beside these every argument of `outpost_application_set`: `strategy`, `syncPolicy`, `preservedFields`, … */
-export interface OutpostApplicationSetProps extends Omit<ApplicationSetConfig, "id" | "agent" | "generators" | "template"> {
+export interface OutpostApplicationSetProps
+  extends Omit<ApplicationSetConfig, "id" | "agent" | "generators" | "template"> {
   /** Id of the set; immutable. */
   readonly applicationSetId: string;
   /** Agent that makes the applications. */

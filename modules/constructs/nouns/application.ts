@@ -1,5 +1,10 @@
 import { Construct } from "constructs";
-import { Application, type ApplicationConfig, type ApplicationSource, type ApplicationSyncPolicy } from "../bindings/application.ts";
+import {
+  Application,
+  type ApplicationConfig,
+  type ApplicationSource,
+  type ApplicationSyncPolicy,
+} from "../bindings/application.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
 import type { ICluster } from "./cluster.ts";
@@ -61,7 +66,12 @@ export class OutpostApplication extends Construct {
       org: props.org,
       project: props.project,
       agent: agent.agentId,
-      source: { repository: repository.repositoryId, path: props.path ?? ".", targetRevision: props.targetRevision, ...props.source },
+      source: {
+        repository: repository.repositoryId,
+        path: props.path ?? ".",
+        targetRevision: props.targetRevision,
+        ...props.source,
+      },
       destination: { cluster: cluster?.clusterId, namespace: props.namespace },
       syncPolicy: props.syncPolicy ?? { automated, syncOptions: props.syncOptions },
       appProject: appProject?.appProjectId,

@@ -21,7 +21,8 @@ export class OutpostArgoProjectMapping extends Construct {
     if (rest.targetOrg === undefined && rest.org === undefined)
       throw new Error(`${this.node.path}: give targetOrg, the organization to show the objects in`);
     const elsewhere =
-      ![rest.org, rest.targetOrg].some((one) => one === undefined || Token.isUnresolved(one)) && rest.org !== rest.targetOrg;
+      ![rest.org, rest.targetOrg].some((one) => one === undefined || Token.isUnresolved(one)) &&
+      rest.org !== rest.targetOrg;
     if (elsewhere) throw new Error(`${this.node.path}: targetOrg must be ${rest.org}, the organization of the agent`);
     this.mapping = new ArgoProjectMapping(this, "mapping", {
       ...rest,

@@ -69,10 +69,15 @@ export class OutpostCluster extends Construct implements ICluster {
     super(scope, id);
     const { clusterId, agent, appProject, bearerToken, server, ...rest } = props;
     if (bearerToken !== undefined && props.credentialsVersion === undefined) {
-      throw new Error(`${this.node.path}: credentials are write-only, so say credentialsVersion, whose change sends new ones`);
+      throw new Error(
+        `${this.node.path}: credentials are write-only, so say credentialsVersion, whose change sends new ones`,
+      );
     }
-    const ways = Object.entries({ awsAuth: props.awsAuth, exec: props.exec, bearerToken }).filter(([, given]) => given !== undefined);
-    if (ways.length > 1) throw new Error(`${this.node.path}: give only one of ${ways.map(([name]) => name).join(" and ")}`);
+    const ways = Object.entries({ awsAuth: props.awsAuth, exec: props.exec, bearerToken }).filter(
+      ([, given]) => given !== undefined,
+    );
+    if (ways.length > 1)
+      throw new Error(`${this.node.path}: give only one of ${ways.map(([name]) => name).join(" and ")}`);
     this.cluster = new Cluster(this, "cluster", {
       ...rest,
       id: clusterId,

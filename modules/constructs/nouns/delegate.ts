@@ -118,5 +118,11 @@ export class OutpostDelegate extends Construct {
 function autoscaling({ maxReplicas, replicas = 1 }: OutpostDelegateProps): object {
   if (maxReplicas === undefined) return {};
   // The chart wants at least one, also where it is off. Not `gt` with 0, which cdktf writes as undefined.
-  return { autoscaling: { enabled: Op.gte(maxReplicas, 1), minReplicas: Fn.max([1, replicas]), maxReplicas: Fn.max([1, maxReplicas]) } };
+  return {
+    autoscaling: {
+      enabled: Op.gte(maxReplicas, 1),
+      minReplicas: Fn.max([1, replicas]),
+      maxReplicas: Fn.max([1, maxReplicas]),
+    },
+  };
 }

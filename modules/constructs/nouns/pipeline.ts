@@ -1,6 +1,11 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
-import { Pipeline, type PipelineInputs, type PipelineStepsApproval, type PipelineStepsTask } from "../bindings/pipeline.ts";
+import {
+  Pipeline,
+  type PipelineInputs,
+  type PipelineStepsApproval,
+  type PipelineStepsTask,
+} from "../bindings/pipeline.ts";
 import { asJson, plain } from "../text.ts";
 
 /** A task as the provider takes it, with its parameters as an object. */
@@ -53,7 +58,8 @@ export class OutpostPipeline extends Construct {
     super(scope, id);
     const { pipelineId, displayName, steps, ...rest } = props;
     for (const step of steps)
-      if (!step.task === !step.approval) throw new Error(`${this.node.path}: give step ${step.id} exactly one of task and approval`);
+      if (!step.task === !step.approval)
+        throw new Error(`${this.node.path}: give step ${step.id} exactly one of task and approval`);
     this.pipeline = new Pipeline(this, "pipeline", {
       ...rest,
       id: pipelineId,
@@ -61,8 +67,15 @@ export class OutpostPipeline extends Construct {
       steps: steps.map(({ condition, task, approval, ...step }) => ({
         ...step,
         condition: condition === undefined ? undefined : plain(condition),
-        task: task && { ...task, name: task.name === undefined ? undefined : plain(task.name), params: asJson(task.params) },
-        approval: approval && { ...approval, message: approval.message === undefined ? undefined : plain(approval.message) },
+        task: task && {
+          ...task,
+          name: task.name === undefined ? undefined : plain(task.name),
+          params: asJson(task.params),
+        },
+        approval: approval && {
+          ...approval,
+          message: approval.message === undefined ? undefined : plain(approval.message),
+        },
       })),
     });
   }

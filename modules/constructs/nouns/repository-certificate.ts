@@ -25,12 +25,15 @@ export class OutpostCertificate extends Construct {
   constructor(scope: Construct, id: string, props: OutpostCertificateProps) {
     super(scope, id);
     const { certificateId, agent, https, ssh, ...rest } = props;
-    if ((https === undefined) === (ssh === undefined)) throw new Error(`${this.node.path}: give exactly one of https and ssh`);
+    if ((https === undefined) === (ssh === undefined))
+      throw new Error(`${this.node.path}: give exactly one of https and ssh`);
     this.certificate = new RepositoryCertificate(this, "certificate", {
       ...rest,
       id: certificateId,
       agent: agent.agentId,
-      ...(https === undefined ? { type: "ssh", data: ssh!.map((key) => `${key}\n`).join("") } : { type: "https", data: https }),
+      ...(https === undefined
+        ? { type: "ssh", data: ssh!.map((key) => `${key}\n`).join("") }
+        : { type: "https", data: https }),
       dependsOn: agent.ready,
     });
   }

@@ -1,5 +1,16 @@
 import { globFault, regexFault } from "../expressions.ts";
-import { type Check, type Fault, isObject, isText, type Json, objectIn, objectsIn, step, textFault, textFaults } from "../fault.ts";
+import {
+  type Check,
+  type Fault,
+  isObject,
+  isText,
+  type Json,
+  objectIn,
+  objectsIn,
+  step,
+  textFault,
+  textFaults,
+} from "../fault.ts";
 import { GENERATOR_FIELDS, TEMPLATE_FIELDS, unknownFields } from "../fields.ts";
 import { labelFaults, selectorFaults } from "../labels.ts";
 import { goTemplateFault, isTemplate, plainTemplateFault } from "../template/template.ts";
@@ -35,12 +46,16 @@ function generatorFaults(entry: unknown, at: string, how: How): Fault[] {
     if (!isObject(settings)) continue;
     const here = `${at}/${name}`;
     const { template, generators, elements: _, ...own } = settings;
-    faults.push(...unknownFields({ ...own, ...(settings.elements === undefined ? {} : { elements: [] }) }, fields, here));
+    faults.push(
+      ...unknownFields({ ...own, ...(settings.elements === undefined ? {} : { elements: [] }) }, fields, here),
+    );
     faults.push(...formFaults(name, settings, here));
     faults.push(...texts(how.child ? own : { values: settings.values }, here, how.check, 0));
     if (template !== undefined) faults.push(...templateFaults(template, `${here}/template`, how.check));
     if (Array.isArray(generators) && (name === "matrix" || name === "merge"))
-      faults.push(...generators.flatMap((one, i) => generatorFaults(one, `${here}/generators/${i}`, { ...how, child: true })));
+      faults.push(
+        ...generators.flatMap((one, i) => generatorFaults(one, `${here}/generators/${i}`, { ...how, child: true })),
+      );
   }
   return faults;
 }
@@ -49,7 +64,8 @@ const MATCHES = ["repositoryMatch", "labelMatch", "branchMatch", "targetBranchMa
 
 function formFaults(name: string, settings: Json, at: string): Fault[] {
   if (name === "clusters") return selectorFaults(settings.selector, `${at}/selector`, isTemplate);
-  if (name === "clusterDecisionResource") return selectorFaults(settings.labelSelector, `${at}/labelSelector`, isTemplate);
+  if (name === "clusterDecisionResource")
+    return selectorFaults(settings.labelSelector, `${at}/labelSelector`, isTemplate);
   if (name === "git")
     return ["directories", "files"].flatMap((list) =>
       objectsIn(settings, list, at).flatMap(([one, here]) => textFault(one, "path", here, unless(pathFault))),
@@ -70,7 +86,9 @@ function templateFaults(template: unknown, at: string, check: Check): Fault[] {
     ...texts(template, at, check, 0),
     ...labelFaults(objectIn(metadata, "labels"), `${at}/metadata/labels`, isTemplate),
     ...applicationFaults(objectIn(template, "spec"), `${at}/spec`, isTemplate),
-    ...textFaults(metadata, "finalizers", `${at}/metadata`, (text) => (text.trim() === "" ? "A finalizer must not be empty." : undefined)),
+    ...textFaults(metadata, "finalizers", `${at}/metadata`, (text) =>
+      text.trim() === "" ? "A finalizer must not be empty." : undefined,
+    ),
   ];
 }
 

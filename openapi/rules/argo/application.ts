@@ -8,7 +8,8 @@ import { contradictions, syncOptionFault } from "./sync-options.ts";
 
 /** What is wrong with the texts of an application. `skip` texts are known only when they are filled in: those of a set's template. */
 export function applicationFaults(spec: Json, at = "", skip: (text: string) => boolean = () => false): Fault[] {
-  const unless = (check: (text: string) => string | undefined) => (text: string) => (skip(text) ? undefined : check(text));
+  const unless = (check: (text: string) => string | undefined) => (text: string) =>
+    skip(text) ? undefined : check(text);
   const policy = objectIn(spec, "syncPolicy");
   const metadata = objectIn(policy, "managedNamespaceMetadata");
   const faults = textFaults(policy, "syncOptions", `${at}/syncPolicy`, unless(syncOptionFault));
@@ -18,17 +19,26 @@ export function applicationFaults(spec: Json, at = "", skip: (text: string) => b
     ))
       faults.push({ pointer: `${at}/syncPolicy/syncOptions/${index}`, detail });
   for (const name of ["duration", "maxDuration"])
-    faults.push(...textFault(objectIn(objectIn(policy, "retry"), "backoff"), name, `${at}/syncPolicy/retry/backoff`, unless(backoffFault)));
+    faults.push(
+      ...textFault(
+        objectIn(objectIn(policy, "retry"), "backoff"),
+        name,
+        `${at}/syncPolicy/retry/backoff`,
+        unless(backoffFault),
+      ),
+    );
   faults.push(...labelFaults(objectIn(metadata, "labels"), `${at}/syncPolicy/managedNamespaceMetadata/labels`, skip));
   for (const [rule, here] of objectsIn(spec, "ignoreDifferences", at)) faults.push(...ignoreFaults(rule, here, skip));
-  if (typeof spec.source === "object" && spec.source !== null) faults.push(...sourceFaults(spec.source as Json, `${at}/source`, skip));
+  if (typeof spec.source === "object" && spec.source !== null)
+    faults.push(...sourceFaults(spec.source as Json, `${at}/source`, skip));
   for (const [source, here] of objectsIn(spec, "sources", at)) faults.push(...sourceFaults(source, here, skip));
   return faults;
 }
 
 /** What is wrong with one rule of `ignoreDifferences`. */
 export function ignoreFaults(rule: Json, at: string, skip: (text: string) => boolean = () => false): Fault[] {
-  const unless = (check: (text: string) => string | undefined) => (text: string) => (skip(text) ? undefined : check(text));
+  const unless = (check: (text: string) => string | undefined) => (text: string) =>
+    skip(text) ? undefined : check(text);
   return [
     ...(skip(String(rule.kind)) || skip(String(rule.group)) ? [] : kindFaults(rule, at)),
     ...textFaults(rule, "jsonPointers", at, unless(jsonPointerFault)),

@@ -7,7 +7,9 @@ export const AT_HOME =
 /** Whatever sits between the agent and its own cluster would see what all applications deploy there. */
 export function clusterFaults(spec: Json): Fault[] {
   if (!isText(spec.server) || !isHomeAddress(spec.server)) return [];
-  const fields = ["proxyUrl", "insecure", "caData", "serverName", "awsAuth", "exec", "sealedCredentials"].filter((field) => spec[field]);
+  const fields = ["proxyUrl", "insecure", "caData", "serverName", "awsAuth", "exec", "sealedCredentials"].filter(
+    (field) => spec[field],
+  );
   const credentials = isObject(spec.credentials) ? Object.entries(spec.credentials) : [];
   const given = credentials.flatMap(([name, value]) => (value ? [`credentials/${name}`] : []));
   return [...fields, ...given].map((field) => ({ pointer: `/${field}`, detail: AT_HOME }));

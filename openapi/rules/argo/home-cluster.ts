@@ -3,7 +3,12 @@ export const HOME_NAME = "in-cluster";
 /** The address that stands for this cluster in the ecosystem. */
 export const HOME_SERVER = "https://kubernetes.default.svc";
 
-const HOME_HOSTS = new Set(["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"]);
+const HOME_HOSTS = new Set([
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+]);
 const DEFAULT_PORTS: Record<string, string> = { "https:": "443", "http:": "80" };
 
 /** Where a Pod finds the API server of its cluster. */
@@ -24,7 +29,8 @@ export function isHomeAddress(address: string, env: PodEnvironment = {}): boolea
   const host = canonicalHost(url.hostname);
   if (HOME_HOSTS.has(host)) return true;
   const { KUBERNETES_SERVICE_HOST: own, KUBERNETES_SERVICE_PORT: ownPort = "443" } = env;
-  if (!own || host !== canonicalHost(URL.parse(`https://${own.includes(":") ? `[${own}]` : own}`)?.hostname ?? own)) return false;
+  if (!own || host !== canonicalHost(URL.parse(`https://${own.includes(":") ? `[${own}]` : own}`)?.hostname ?? own))
+    return false;
   // No port and http mean the port that Pods are told: nothing else is served in plain text there.
   const port = url.port || (url.protocol === "https:" ? DEFAULT_PORTS["https:"]! : ownPort);
   return port === ownPort;
@@ -35,6 +41,9 @@ function canonicalHost(hostname: string): string {
   const host = hostname.toLowerCase().replace(/\.+$/, "");
   const mapped = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(host);
   if (!mapped) return host;
-  const bytes = [mapped[1]!, mapped[2]!].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]);
+  const bytes = [mapped[1]!, mapped[2]!].flatMap((part) => [
+    Number.parseInt(part, 16) >> 8,
+    Number.parseInt(part, 16) & 255,
+  ]);
   return bytes.join(".");
 }

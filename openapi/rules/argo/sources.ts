@@ -7,16 +7,29 @@ const filled = (text: string): boolean => text.includes("$");
 
 /** What is wrong with the texts of a source: images, parameters, versions, patterns. `skip` texts are known only later. */
 export function sourceFaults(source: Json, at: string, skip: (text: string) => boolean): Fault[] {
-  const unless = (check: (text: string) => string | undefined) => (text: string) => (skip(text) || filled(text) ? undefined : check(text));
-  const [helm, kustomize, directory] = [objectIn(source, "helm"), objectIn(source, "kustomize"), objectIn(source, "directory")];
+  const unless = (check: (text: string) => string | undefined) => (text: string) =>
+    skip(text) || filled(text) ? undefined : check(text);
+  const [helm, kustomize, directory] = [
+    objectIn(source, "helm"),
+    objectIn(source, "kustomize"),
+    objectIn(source, "directory"),
+  ];
   const faults: Fault[] = [];
-  for (const name of ["include", "exclude"]) faults.push(...textFault(directory, name, `${at}/directory`, unless(patternFault)));
+  for (const name of ["include", "exclude"])
+    faults.push(...textFault(directory, name, `${at}/directory`, unless(patternFault)));
   faults.push(...textFault(helm, "kubeVersion", `${at}/helm`, unless(kubeVersionFault)));
   faults.push(...textFaults(helm, "apiVersions", `${at}/helm`, unless(apiVersionFault)));
   for (const list of ["parameters", "fileParameters"])
-    for (const [one, here] of objectsIn(helm, list, `${at}/helm`)) faults.push(...textFault(one, "name", here, unless(parameterFault)));
+    for (const [one, here] of objectsIn(helm, list, `${at}/helm`))
+      faults.push(...textFault(one, "name", here, unless(parameterFault)));
   faults.push(...textFaults(kustomize, "images", `${at}/kustomize`, unless(imageFault)));
-  faults.push(...labelFaults(objectIn(kustomize, "commonLabels"), `${at}/kustomize/commonLabels`, (text) => skip(text) || filled(text)));
+  faults.push(
+    ...labelFaults(
+      objectIn(kustomize, "commonLabels"),
+      `${at}/kustomize/commonLabels`,
+      (text) => skip(text) || filled(text),
+    ),
+  );
   for (const [patch, here] of objectsIn(kustomize, "patches", `${at}/kustomize`))
     for (const name of ["labelSelector", "annotationSelector"])
       faults.push(...textFault(objectIn(patch, "target"), name, `${here}/target`, unless(selectorTextFault)));

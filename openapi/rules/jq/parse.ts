@@ -4,7 +4,20 @@ import type { Jq } from "./tree.ts";
 const MAX_LENGTH = 4_096;
 const MAX_DEPTH = 100;
 export const FORMATS = new Set("@text @json @html @uri @urid @csv @tsv @sh @base64 @base64d".split(" "));
-const KEYWORDS = new Set(["and", "or", "then", "elif", "else", "end", "as", "def", "reduce", "foreach", "catch", "import"]);
+const KEYWORDS = new Set([
+  "and",
+  "or",
+  "then",
+  "elif",
+  "else",
+  "end",
+  "as",
+  "def",
+  "reduce",
+  "foreach",
+  "catch",
+  "import",
+]);
 
 /** Reads an expression; what is wrong with it is thrown. */
 export function parseJq(text: string): Jq {
@@ -316,7 +329,8 @@ class Parser {
     }
     if (kind === "name") return this.#named(text);
     if (this.#take("..")) return { is: "recurse" };
-    if (this.#take("-")) return { is: "compute", operator: "-", left: { is: "literal", value: 0 }, right: this.#postfix() };
+    if (this.#take("-"))
+      return { is: "compute", operator: "-", left: { is: "literal", value: 0 }, right: this.#postfix() };
     if (this.#take("(")) {
       const inner = this.pipe();
       this.#need(")");
@@ -341,7 +355,8 @@ class Parser {
     if (name === "null") return { is: "literal", value: null };
     if (name === "true" || name === "false") return { is: "literal", value: name === "true" };
     if (name === "if") return this.#if();
-    if (name === "try") return { is: "try", of: this.#path(), handler: this.#take("catch", "name") ? this.#path() : undefined };
+    if (name === "try")
+      return { is: "try", of: this.#path(), handler: this.#take("catch", "name") ? this.#path() : undefined };
     if (name === "reduce" || name === "foreach") return this.#loop(name);
     if (name.startsWith("@")) {
       if (!FORMATS.has(name)) throw new Error(`${name} is not a format`);

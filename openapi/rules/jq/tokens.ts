@@ -1,5 +1,6 @@
 const MAX_TEXTS = 10;
-const TOKEN = /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%"])|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|((?:\$|@)?[A-Za-z_][A-Za-z0-9_]*))/y;
+const TOKEN =
+  /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%"])|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|((?:\$|@)?[A-Za-z_][A-Za-z0-9_]*))/y;
 
 export interface Token {
   kind: "sign" | "text" | "number" | "name" | "end";
@@ -51,7 +52,8 @@ function scan(text: string, start: number, depth: number): { found: Token[]; at:
 function scanText(text: string, start: number, depth: number): { token: Token; at: number } {
   const parts: (string | Token[])[] = [];
   let [at, from] = [start, start];
-  const plain = () => JSON.parse(`"${text.slice(from, at).replace(/\p{Cc}/gu, (c) => JSON.stringify(c).slice(1, -1))}"`) as string;
+  const plain = () =>
+    JSON.parse(`"${text.slice(from, at).replace(/\p{Cc}/gu, (c) => JSON.stringify(c).slice(1, -1))}"`) as string;
   for (; at < text.length; at++) {
     if (text[at] === '"') {
       if (parts.length === 0) return { token: { kind: "text", text: plain(), joined: false }, at: at + 1 };

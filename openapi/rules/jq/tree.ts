@@ -43,5 +43,7 @@ export function bound(node: Jq, binding: Binding): Jq {
     if (Array.isArray(value)) return value.map(inner);
     return typeof value === "object" && value !== null && "is" in value ? bound(value as Jq, binding) : value;
   };
-  return Object.fromEntries(Object.entries(node).map(([field, value]) => [field, field === "label" ? value : inner(value)])) as Jq;
+  return Object.fromEntries(
+    Object.entries(node).map(([field, value]) => [field, field === "label" ? value : inner(value)]),
+  ) as Jq;
 }

@@ -4,7 +4,9 @@ import { inWords, PATTERNS, patternFault } from "./patterns.ts";
 /** Every pattern below a part of the contract. */
 function patternsIn(node: unknown): string[] {
   if (typeof node !== "object" || node === null) return [];
-  return Object.entries(node).flatMap(([name, one]) => (name === "pattern" && typeof one === "string" ? [one] : patternsIn(one)));
+  return Object.entries(node).flatMap(([name, one]) =>
+    name === "pattern" && typeof one === "string" ? [one] : patternsIn(one),
+  );
 }
 const inContract = [...new Set(patternsIn(document))].sort();
 
@@ -23,6 +25,8 @@ test.each(inContract)("the example for %s fits it", (pattern) => {
 });
 
 test("a validator's message gets the words, also for a pattern with quotes, and another message stays", () => {
-  expect(inWords('must match pattern "^https://[^\\s@]+$"')).toMatch(/^must be an address that begins with `https:\/\/`/);
+  expect(inWords('must match pattern "^https://[^\\s@]+$"')).toMatch(
+    /^must be an address that begins with `https:\/\/`/,
+  );
   expect(inWords("must be string")).toBe("must be string");
 });

@@ -39,7 +39,8 @@ function look(schema: Schema, value: unknown, at: string, deref: (ref: string) =
   };
   // What is unknown stands first: it is often the misspelt name of what is missing.
   if (whole.closed)
-    for (const name of Object.keys(object)) if (!whole.properties.has(name)) add(name, unknown(name, [...whole.properties.keys()]));
+    for (const name of Object.keys(object))
+      if (!whole.properties.has(name)) add(name, unknown(name, [...whole.properties.keys()]));
   for (const name of whole.required) if (!Object.hasOwn(object, name)) add(name, `missing field \`${name}\``);
   for (const [name, member] of Object.entries(object)) {
     const of = whole.properties.get(name) ?? whole.others;
@@ -59,14 +60,21 @@ interface Members {
 
 /** What a schema and the parts that it is made of say of an object's fields. */
 function membersOf(schema: Schema, deref: (ref: string) => Schema): Members {
-  const all: Members = { properties: new Map(), required: new Set(), closed: false, items: undefined, others: undefined };
+  const all: Members = {
+    properties: new Map(),
+    required: new Set(),
+    closed: false,
+    items: undefined,
+    others: undefined,
+  };
   const take = (part: Schema): void => {
     if (part.$ref) take(deref(part.$ref));
     for (const one of part.allOf ?? []) take(one);
     for (const [name, member] of Object.entries<Schema>(part.properties ?? {})) all.properties.set(name, member);
     for (const name of part.required ?? []) all.required.add(name);
     if (part.additionalProperties === false || part.unevaluatedProperties === false) all.closed = true;
-    if (part.additionalProperties && typeof part.additionalProperties === "object") all.others = part.additionalProperties;
+    if (part.additionalProperties && typeof part.additionalProperties === "object")
+      all.others = part.additionalProperties;
     if (part.items) all.items = part.items;
   };
   take(schema);

@@ -31,27 +31,36 @@ function checkOrder(spec: PipelineSpec): Fault[] {
   const seen = new Set<string>();
   const known = new Set(spec.steps.map((step) => step.id));
   spec.steps.forEach((step, i) => {
-    if (seen.has(step.id)) faults.push({ pointer: `/steps/${i}/id`, detail: `There is a step \`${step.id}\` already.` });
+    if (seen.has(step.id))
+      faults.push({ pointer: `/steps/${i}/id`, detail: `There is a step \`${step.id}\` already.` });
     seen.add(step.id);
     step.needs?.forEach((need, j) => {
       if (!known.has(need))
-        faults.push({ pointer: `/steps/${i}/needs/${j}`, detail: `There is no step \`${need}\`.${didYouMean(need, [...known])}` });
+        faults.push({
+          pointer: `/steps/${i}/needs/${j}`,
+          detail: `There is no step \`${need}\`.${didYouMean(need, [...known])}`,
+        });
     });
   });
   if (faults.length > 0) return faults;
   const circle = findCycle(spec);
-  return circle ? [{ pointer: `/steps/${circle.index}/needs`, detail: `The steps wait for each other: ${circle.text}.` }] : [];
+  return circle
+    ? [{ pointer: `/steps/${circle.index}/needs`, detail: `The steps wait for each other: ${circle.text}.` }]
+    : [];
 }
 
 function checkStep(spec: PipelineSpec, step: PipelineStep, index: number): Fault[] {
   const at = `/steps/${index}`;
   if (!step.task === !step.approval)
-    return [{ pointer: step.task ? `${at}/approval` : at, detail: "Give a step exactly one of `task` and `approval`." }];
+    return [
+      { pointer: step.task ? `${at}/approval` : at, detail: "Give a step exactly one of `task` and `approval`." },
+    ];
   const check = checker(spec, index);
   const faults: Fault[] = [];
   if (step.condition !== undefined) {
     const parsed = parseCondition(step.condition);
-    if ("fault" in parsed) faults.push({ pointer: `${at}/condition`, detail: `The condition is not understood at ${parsed.fault}.` });
+    if ("fault" in parsed)
+      faults.push({ pointer: `${at}/condition`, detail: `The condition is not understood at ${parsed.fault}.` });
     else faults.push(...expressionsIn(parsed.condition).flatMap((e) => check(e, `${at}/condition`)));
   }
   for (const [text, pointer] of textsOf(step, at)) {
@@ -64,7 +73,8 @@ function checkStep(spec: PipelineSpec, step: PipelineStep, index: number): Fault
     if (typeof script === "string" && expressionsOf(script).length > 0)
       faults.push({
         pointer: `${at}/task/params/script`,
-        detail: "A script is not changed, so that no value can become a command: give the value in `env` and use the variable.",
+        detail:
+          "A script is not changed, so that no value can become a command: give the value in `env` and use the variable.",
       });
   }
   return faults;
@@ -73,7 +83,10 @@ function checkStep(spec: PipelineSpec, step: PipelineStep, index: number): Fault
 /** The texts of a step in which expressions are looked for. */
 function textsOf({ task, approval }: PipelineStep, at: string): [text: string, pointer: string][] {
   if (!task) return textsIn(approval?.message, `${at}/approval/message`);
-  return [...textsIn(splitParams(task.kind, task.params ?? {}).templates, `${at}/task/params`), ...textsIn(task.name, `${at}/task/name`)];
+  return [
+    ...textsIn(splitParams(task.kind, task.params ?? {}).templates, `${at}/task/params`),
+    ...textsIn(task.name, `${at}/task/name`),
+  ];
 }
 
 /** Checks what an expression of one step names. */
@@ -90,7 +103,9 @@ function checker(spec: PipelineSpec, index: number) {
     const named = byId.get(e.step);
     if (!named) return fault(`there is no step \`${e.step}\`.${didYouMean(e.step, [...byId.keys()])}`);
     if (!ancestors.has(e.step))
-      return fault(`\`${e.step}\` need not have ended when this step starts: add it to \`needs\` (now ${list(needsOf(spec, index))}).`);
+      return fault(
+        `\`${e.step}\` need not have ended when this step starts: add it to \`needs\` (now ${list(needsOf(spec, index))}).`,
+      );
     if (named.approval && e.field !== "state") return fault(`\`${e.step}\` is an approval, which has a state only.`);
     return [];
   };

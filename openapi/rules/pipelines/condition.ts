@@ -73,5 +73,7 @@ function read(text: string): Token[] | string {
 }
 
 function fault(token: Token | undefined, text: string, expected: string): { fault: string } {
-  return { fault: token ? `column ${token.at + 1}: ${expected}, not ${token.word}` : `column ${text.length + 1}: ${expected}` };
+  return {
+    fault: token ? `column ${token.at + 1}: ${expected}, not ${token.word}` : `column ${text.length + 1}: ${expected}`,
+  };
 }

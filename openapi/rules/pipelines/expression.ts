@@ -35,7 +35,11 @@ export function parseTemplate(text: string): Parsed {
     if (next < 0) break;
     plain += text.slice(i, next);
     const escaped = plain.endsWith("$");
-    if (escaped || text.startsWith(SECRET, next) || !/^\$\{[A-Za-z][A-Za-z0-9_]*\./.test(text.slice(next, next + LONGEST))) {
+    if (
+      escaped ||
+      text.startsWith(SECRET, next) ||
+      !/^\$\{[A-Za-z][A-Za-z0-9_]*\./.test(text.slice(next, next + LONGEST))
+    ) {
       // The delegate takes away the sign of its own escape.
       if (escaped && !text.startsWith(SECRET, next)) plain = plain.slice(0, -1);
       plain += "${";
@@ -58,12 +62,14 @@ export function parseTemplate(text: string): Parsed {
 export function expressionAt(text: string, at: number): Expression | string {
   const [whole, path] = FORM.exec(text.slice(at, at + LONGEST)) ?? [];
   const column = `column ${at + 1}`;
-  if (!whole || !path) return `${column}: write an expression as \${inputs.NAME}, and $\${ for the characters \${ themselves`;
+  if (!whole || !path)
+    return `${column}: write an expression as \${inputs.NAME}, and $\${ for the characters \${ themselves`;
   const [head, name = "", field, ...rest] = path.split(".");
   if (head === "inputs" && field === undefined) return { of: "input", name, text: whole, at };
   if (head === "run" && name === "id" && field === undefined) return { of: "run", text: whole, at };
   if (head === "steps") {
-    if ((field === "state" || field === "task") && rest.length === 0) return { of: "step", step: name, field, path: [], text: whole, at };
+    if ((field === "state" || field === "task") && rest.length === 0)
+      return { of: "step", step: name, field, path: [], text: whole, at };
     if (field === "outputs" && rest.length > 0) return { of: "step", step: name, field, path: rest, text: whole, at };
     return `${column}: of a step there are \${steps.ID.outputs.NAME}, \${steps.ID.state} and \${steps.ID.task}, not ${whole}`;
   }

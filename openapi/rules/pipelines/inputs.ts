@@ -9,9 +9,11 @@ export function inputFaults({ inputs = {} }: PipelineSpec): Fault[] {
     if (input.pattern === undefined) return [];
     const at = `/inputs${segment(name)}`;
     const fits = fitsPattern(input.pattern, input.default ?? "");
-    if (fits === "invalid") return [{ pointer: `${at}/pattern`, detail: "This is not a regular expression that JavaScript knows." }];
+    if (fits === "invalid")
+      return [{ pointer: `${at}/pattern`, detail: "This is not a regular expression that JavaScript knows." }];
     if (input.default === undefined) return [];
-    if (fits === "slow") return [{ pointer: `${at}/pattern`, detail: "Matching the default takes too long: avoid nested repetition." }];
+    if (fits === "slow")
+      return [{ pointer: `${at}/pattern`, detail: "Matching the default takes too long: avoid nested repetition." }];
     return fits ? [] : [{ pointer: `${at}/default`, detail: "The default does not fit `pattern`." }];
   });
 }

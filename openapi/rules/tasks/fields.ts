@@ -22,13 +22,18 @@ function one(of: Params, at: string, fields: readonly string[]): Fault[] {
 const needs = (of: Params, at: string, field: string, other: string): Fault[] =>
   given(of[field]) && !given(of[other]) ? fault(`${at}/${other}`, `\`${field}\` needs \`${other}\`.`) : [];
 
-const never = (of: Params, at: string, field: string, why: string): Fault[] => (given(of[field]) ? fault(`${at}/${field}`, why) : []);
+const never = (of: Params, at: string, field: string, why: string): Fault[] =>
+  given(of[field]) ? fault(`${at}/${field}`, why) : [];
 
 const cluster = (access: unknown, at: string): Fault[] =>
   within(access, (of) =>
     given(of.kubeconfig) && given(of.server)
       ? fault(`${at}/server`, "Give `kubeconfig`, or `server` with `token`.")
-      : [...needs(of, at, "token", "server"), ...needs(of, at, "server", "token"), ...needs(of, at, "context", "kubeconfig")],
+      : [
+          ...needs(of, at, "token", "server"),
+          ...needs(of, at, "server", "token"),
+          ...needs(of, at, "context", "kubeconfig"),
+        ],
   );
 
 const registry = (login: unknown, at: string): Fault[] =>
@@ -50,7 +55,9 @@ const chart = (value: unknown, at: string): Fault[] =>
 
 const account = (p: Params, at: string): Fault[] => [
   ...needs(p, at, "password", "username"),
-  ...(given(p.bearer) && given(p.username) ? fault(`${at}/bearer`, "Give `bearer`, or `username` and `password`.") : []),
+  ...(given(p.bearer) && given(p.username)
+    ? fault(`${at}/bearer`, "Give `bearer`, or `username` and `password`.")
+    : []),
 ];
 
 const terraform = (p: Params, at: string): Fault[] =>
@@ -86,7 +93,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   "terraform.destroy": terraform,
   "artifact.upload": (p, at) => [
     ...one(p, at, ["artifact", "source"]),
-    ...(p.layout === "maven" && !given(p.maven) ? fault(`${at}/maven`, "The layout `maven` needs the coordinates in `maven`.") : []),
+    ...(p.layout === "maven" && !given(p.maven)
+      ? fault(`${at}/maven`, "The layout `maven` needs the coordinates in `maven`.")
+      : []),
     ...(p.layout === "raw" ? never(p, at, "maven", "`maven` belongs to the layout `maven`.") : []),
     ...account(p, at),
   ],
@@ -98,7 +107,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   ],
   "verify.prometheus": account,
   "gitops.updateReleaseRepo": (p, at) => [
-    ...(Array.isArray(p.files) ? p.files : []).flatMap((file, i) => within(file, (of) => one(of, `${at}/files/${i}`, ["set", "content"]))),
+    ...(Array.isArray(p.files) ? p.files : []).flatMap((file, i) =>
+      within(file, (of) => one(of, `${at}/files/${i}`, ["set", "content"])),
+    ),
     ...(p.pullRequest === false && p.waitForMergeSeconds > 0
       ? fault(`${at}/waitForMergeSeconds`, "Without a pull request there is no merge to wait for.")
       : []),

@@ -14,7 +14,10 @@ const RIGHT: [string, Record<string, unknown>][] = [
   ["git.clone", { url: "https://h/r", revision: "v1" }],
   ["image.push", { to: ["r/i:1"], artifact, registries: [{ registry: "r", username: "u", password: "p" }] }],
   ["kubernetes.rollout", { kind: "Deployment", name: "a", action: "undo", toRevision: 1 }],
-  ["helm.upgrade", { release: "a", chart: { repository: "https://h", name: "c", version: "1" }, set: { "image.tag": "1" } }],
+  [
+    "helm.upgrade",
+    { release: "a", chart: { repository: "https://h", name: "c", version: "1" }, set: { "image.tag": "1" } },
+  ],
   ["terraform.plan", { source: git, variables: { a: { b: [1, null] } }, targets: ["module.a"] }],
   ["terraform.apply", { plan: artifact }],
   ["artifact.upload", { url: "https://h", layout: "raw", artifact }],

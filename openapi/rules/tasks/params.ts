@@ -96,12 +96,16 @@ function faults(given: Schema, value: unknown, at: string, about: About): Fault[
 function ofText(schema: Schema, value: string, at: string, { kind }: About): Fault[] {
   const wrong = (detail: string): Fault[] => [{ pointer: at, detail: `${nameAt(at)} of ${kind} ${detail}` }];
   if (schema.enum && !schema.enum.includes(value))
-    return wrong(`must be one of ${schema.enum.map((one) => `\`${one}\``).join(", ")}.${didYouMean(value, schema.enum)}`);
+    return wrong(
+      `must be one of ${schema.enum.map((one) => `\`${one}\``).join(", ")}.${didYouMean(value, schema.enum)}`,
+    );
   const length = [...value].length;
   if (length < (schema.minLength ?? 0))
     return wrong(length === 0 ? "must not be empty." : `must have at least ${schema.minLength} characters.`);
-  if (schema.maxLength !== undefined && length > schema.maxLength) return wrong(`must have at most ${schema.maxLength} characters.`);
-  if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) return wrong(`${patternFault(schema.pattern)}.`);
+  if (schema.maxLength !== undefined && length > schema.maxLength)
+    return wrong(`must have at most ${schema.maxLength} characters.`);
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value))
+    return wrong(`${patternFault(schema.pattern)}.`);
   return [];
 }
 
@@ -110,10 +114,14 @@ function ofObject(schema: Schema, value: Json, at: string, about: About): Fault[
   const known = Object.keys(properties);
   const missing = required
     .filter((name) => value[name] === undefined)
-    .map((name) => ({ pointer: `${at}${step(name)}`, detail: `${about.kind} needs \`${[...namesAt(at), name].join(".")}\`.` }));
+    .map((name) => ({
+      pointer: `${at}${step(name)}`,
+      detail: `${about.kind} needs \`${[...namesAt(at), name].join(".")}\`.`,
+    }));
   const inside = Object.entries(value).flatMap(([name, one]): Fault[] => {
     const here = `${at}${step(name)}`;
-    if (looksLikeReference(name)) return [{ pointer: here, detail: "A reference to a secret stands in a value, never in a name." }];
+    if (looksLikeReference(name))
+      return [{ pointer: here, detail: "A reference to a secret stands in a value, never in a name." }];
     if (Object.hasOwn(properties, name)) return faults(properties[name]!, one, here, about);
     if (additionalProperties === false || schema.unevaluatedProperties === false) {
       const list = known.length > FEW ? "" : ` It has ${known.map((one) => `\`${one}\``).join(", ")}.`;
@@ -132,10 +140,19 @@ function ofObject(schema: Schema, value: Json, at: string, about: About): Fault[
   return [...missing, ...size, ...inside];
 }
 
-function bounded(size: number, least: number | undefined, most: number | undefined, at: string, { kind }: About, what: string): Fault[] {
+function bounded(
+  size: number,
+  least: number | undefined,
+  most: number | undefined,
+  at: string,
+  { kind }: About,
+  what: string,
+): Fault[] {
   const wrong = (detail: string): Fault[] => [{ pointer: at, detail: `${nameAt(at)} of ${kind} ${detail}` }];
-  if (least !== undefined && size < least) return wrong(what ? `must have at least ${least}${what}.` : `must be at least ${least}.`);
-  if (most !== undefined && size > most) return wrong(what ? `must have at most ${most}${what}.` : `must be at most ${most}.`);
+  if (least !== undefined && size < least)
+    return wrong(what ? `must have at least ${least}${what}.` : `must be at least ${least}.`);
+  if (most !== undefined && size > most)
+    return wrong(what ? `must have at most ${most}${what}.` : `must be at most ${most}.`);
   return [];
 }
 

@@ -3,7 +3,8 @@ export const BEGIN = "${secret:";
 /** What stands for these characters themselves. */
 export const ESCAPED = `$${BEGIN}`;
 const LONGEST = 1_024;
-const FORM = /^\$\{secret:([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/([^\p{Cc}{}#$]{1,512})(?:#([^\p{Cc}{}$]{1,256}))?\}$/u;
+const FORM =
+  /^\$\{secret:([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/([^\p{Cc}{}#$]{1,512})(?:#([^\p{Cc}{}$]{1,256}))?\}$/u;
 
 /** Source, path and key of a whole reference; undefined when it has another form. */
 export function readReference(whole: string): { source: string; path: string; key: string | undefined } | undefined {
@@ -22,7 +23,9 @@ function isWellFormed(text: string): boolean {
     .replaceAll(ESCAPED, "")
     .split(BEGIN)
     .slice(1)
-    .every((rest) => rest.includes("}") && readReference(`${BEGIN}${rest.slice(0, rest.indexOf("}") + 1)}`) !== undefined);
+    .every(
+      (rest) => rest.includes("}") && readReference(`${BEGIN}${rest.slice(0, rest.indexOf("}") + 1)}`) !== undefined,
+    );
 }
 
 const SCRIPTS = ["shell.run", "powershell.run"];
@@ -31,7 +34,10 @@ const SCRIPTS = ["shell.run", "powershell.run"];
  * Why a text may not hold the references that it holds; undefined when it may, or holds none. They stand in free texts only: where a value has a
  * form of its own, a reference cannot be checked against it.
  */
-export function referenceFault(text: string, { kind, at, isFormed }: { kind: string; at: string; isFormed: boolean }): string | undefined {
+export function referenceFault(
+  text: string,
+  { kind, at, isFormed }: { kind: string; at: string; isFormed: boolean },
+): string | undefined {
   if (!looksLikeReference(text)) return undefined;
   if (SCRIPTS.includes(kind) && at === "/script")
     return "A script is not changed, so that no value can become a command: give the secret in `env` and use the variable.";

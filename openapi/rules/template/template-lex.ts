@@ -30,7 +30,8 @@ export function lex(source: string): TemplateToken[] {
       const close = source.indexOf("*/", at);
       if (close < 0) throw new TemplateError(`template: base:${lineOf(source, open)}: unclosed comment`);
       const rest = /^([ \t\r\n]+-)?\}\}/.exec(source.slice(close + 2));
-      if (!rest) throw new TemplateError(`template: base:${lineOf(source, open)}: comment ends before closing delimiter`);
+      if (!rest)
+        throw new TemplateError(`template: base:${lineOf(source, open)}: comment ends before closing delimiter`);
       trim = rest[1] !== undefined;
       at = close + 2 + rest[0].length;
       continue;
@@ -80,7 +81,8 @@ function lexAction(source: string, from: number, open: number, tokens: TemplateT
     else if (c === "'") push("char", stringLength(source, at, c, fail));
     else if (c === "$" || (c === "." && LETTER.test(source[at + 1] ?? "") && !/[0-9]/.test(source[at + 1]!))) {
       push(c === "$" ? "variable" : "field", 1 + wordLength(source, at + 1));
-    } else if (/[0-9+-]/.test(c) || (c === "." && /[0-9]/.test(source[at + 1] ?? ""))) push("number", numberLength(source, at, fail));
+    } else if (/[0-9+-]/.test(c) || (c === "." && /[0-9]/.test(source[at + 1] ?? "")))
+      push("number", numberLength(source, at, fail));
     else if (c === ".") push(".", 1);
     else if (LETTER.test(c)) {
       const length = wordLength(source, at);
@@ -96,9 +98,10 @@ function wordLength(source: string, at: number): number {
 }
 
 function numberLength(source: string, at: number, fail: (why: string) => Error): number {
-  const found = /^[+-]?(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+(?![0-9.eE])|0[bB][01_]+|[0-9_]*\.?[0-9_]*([eE][+-]?[0-9]+)?)/.exec(
-    source.slice(at, at + 400),
-  )![0];
+  const found =
+    /^[+-]?(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+(?![0-9.eE])|0[bB][01_]+|[0-9_]*\.?[0-9_]*([eE][+-]?[0-9]+)?)/.exec(
+      source.slice(at, at + 400),
+    )![0];
   if (!/[0-9]/.test(found) || LETTER.test(source[at + found.length] ?? "")) {
     throw fail(`bad number syntax: ${JSON.stringify(source.slice(at, at + found.length + 1))}`);
   }
@@ -131,7 +134,9 @@ export function unquote(quoted: string): string | undefined {
       continue;
     }
     const letter = inside[++i]!;
-    const simple = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v", "\\": "\\", '"': '"', "'": "'" }[letter];
+    const simple = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v", "\\": "\\", '"': '"', "'": "'" }[
+      letter
+    ];
     const code = /^(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3})/.exec(inside.slice(i))?.[0];
     if (simple !== undefined) bytes.push(Buffer.from(simple));
     else if (code === undefined) return undefined;

@@ -154,7 +154,9 @@ class Parser {
       this.#vars = vars;
       this.#ranges = ranges;
       this.#defined.set(name, nodes);
-      return text === "block" ? { kind: "template", name, pipe, at, source: this.#source.slice(at, at + 40) } : undefined;
+      return text === "block"
+        ? { kind: "template", name, pipe, at, source: this.#source.slice(at, at + 40) }
+        : undefined;
     }
     const name = this.#name("template");
     while (this.#peek().kind === "space") this.#at++;
@@ -162,7 +164,13 @@ class Parser {
       this.#at++;
       return { kind: "template", name, at, source: `template ${JSON.stringify(name)}` };
     }
-    return { kind: "template", name, pipe: this.#pipeline("template clause", "right"), at, source: `template ${JSON.stringify(name)}` };
+    return {
+      kind: "template",
+      name,
+      pipe: this.#pipeline("template clause", "right"),
+      at,
+      source: `template ${JSON.stringify(name)}`,
+    };
   }
 
   #name(where: string): string {
@@ -215,7 +223,8 @@ class Parser {
         this.#depth--;
         return pipe;
       }
-      if (!["name", "number", "string", "char", "field", "variable", ".", "("].includes(token.kind)) throw this.#unexpected(token, where);
+      if (!["name", "number", "string", "char", "field", "variable", ".", "("].includes(token.kind))
+        throw this.#unexpected(token, where);
       this.#at--;
       pipe.commands.push(this.#command(where));
     }
@@ -280,7 +289,8 @@ class Parser {
     const placed = { at: token.at, source: token.text };
     switch (token.kind) {
       case "name":
-        if (token.text === "true" || token.text === "false") return { kind: "constant", value: token.text === "true", ...placed };
+        if (token.text === "true" || token.text === "false")
+          return { kind: "constant", value: token.text === "true", ...placed };
         if (token.text === "nil") return { kind: "nil", ...placed };
         if (!this.#known(token.text)) throw this.#fail(`function ${JSON.stringify(token.text)} not defined`);
         return { kind: "function", name: token.text, ...placed };

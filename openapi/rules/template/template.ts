@@ -51,5 +51,7 @@ export function goTemplateFault(text: string): string | undefined {
 /** A text of a set with the older templates, `{{name}}`. */
 export function plainTemplateFault(text: string): string | undefined {
   const open = text.lastIndexOf("{{");
-  return open < 0 || text.indexOf("}}", open) >= 0 ? undefined : `The template ${quoted(text)} has a \`{{\` that is not closed.`;
+  return open < 0 || text.indexOf("}}", open) >= 0
+    ? undefined
+    : `The template ${quoted(text)} has a \`{{\` that is not closed.`;
 }

@@ -37,7 +37,11 @@ const window = (name: string, change: object, pointer: string, detail: RegExp) =
 const policy = (text: string, detail: RegExp) =>
   project(`policy ${text}`, { roles: [{ name: "dev", policies: [text] }] }, "/roles/0/policies/0", detail);
 
-const shell = (id: string, more: object = {}) => ({ id, task: { kind: "shell.run", params: { script: "true" } }, ...more });
+const shell = (id: string, more: object = {}) => ({
+  id,
+  task: { kind: "shell.run", params: { script: "true" } },
+  ...more,
+});
 const pipeline = (name: string, spec: object, pointer: string, detail: RegExp): BadForm => ({
   ...app(name, spec, pointer, detail),
   collection: "pipelines",
@@ -54,7 +58,11 @@ export const BAD: readonly BadForm[] = [
   option("ServerSideDiff=true", /compare option/),
   option("constructor=true", /no sync option `constructor`/),
   options(["Prune=false", "Prune=true"], 1, /`Prune=true` contradicts `Prune=false`: keep one/),
-  options(["Replace=true", "CreateNamespace=true", "ServerSideApply=true"], 2, /contradicts `Replace=true`: .*leave out one/),
+  options(
+    ["Replace=true", "CreateNamespace=true", "ServerSideApply=true"],
+    2,
+    /contradicts `Replace=true`: .*leave out one/,
+  ),
   options(["ServerSideApply=true", "Force=true"], 1, /contradicts `ServerSideApply=true`/),
   pipeline(
     "a need that is not a step",
@@ -68,10 +76,18 @@ export const BAD: readonly BadForm[] = [
     "/steps/0/needs",
     /wait for each other: a → b → a/,
   ),
-  pipeline("a condition that cannot be read", { steps: [shell("a", { condition: "yes" })] }, "/steps/0/condition", /texts stand in quotes/),
+  pipeline(
+    "a condition that cannot be read",
+    { steps: [shell("a", { condition: "yes" })] },
+    "/steps/0/condition",
+    /texts stand in quotes/,
+  ),
   pipeline(
     "a value of an input that is none",
-    { inputs: { tag: {} }, steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true", env: { T: "${inputs.tga}" } } } }] },
+    {
+      inputs: { tag: {} },
+      steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true", env: { T: "${inputs.tga}" } } } }],
+    },
     "/steps/0/task/params/env/T",
     /no input `tga`. Did you mean `tag`\?/,
   ),
@@ -95,7 +111,14 @@ export const BAD: readonly BadForm[] = [
   ),
   pipeline(
     "parameters that do not go together",
-    { steps: [{ id: "a", task: { kind: "kubernetes.apply", params: { manifests: "a: 1", source: { git: { url: "https://h/r" } } } } }] },
+    {
+      steps: [
+        {
+          id: "a",
+          task: { kind: "kubernetes.apply", params: { manifests: "a: 1", source: { git: { url: "https://h/r" } } } },
+        },
+      ],
+    },
     "/steps/0/task/params/source",
     /Give only one of `manifests`, `source`/,
   ),
@@ -105,8 +128,18 @@ export const BAD: readonly BadForm[] = [
     "/inputs/tag/default",
     /The default does not fit `pattern`/,
   ),
-  pipeline("a broken pattern", { inputs: { tag: { pattern: "[" } }, steps: [shell("a")] }, "/inputs/tag/pattern", /regular expression/),
-  project("a backward range in a glob", { sourceNamespaces: ["team-[z-a]"] }, "/sourceNamespaces/0", /the range `z-a` runs backwards/),
+  pipeline(
+    "a broken pattern",
+    { inputs: { tag: { pattern: "[" } }, steps: [shell("a")] },
+    "/inputs/tag/pattern",
+    /regular expression/,
+  ),
+  project(
+    "a backward range in a glob",
+    { sourceNamespaces: ["team-[z-a]"] },
+    "/sourceNamespaces/0",
+    /the range `z-a` runs backwards/,
+  ),
   window("a time zone in small letters", { timeZone: "europe/berlin" }, "/timeZone", /Did you mean `Europe\/Berlin`\?/),
   window("a time zone as an offset", { timeZone: "+02:00" }, "/timeZone", /no time zone "\+02:00"/),
   window("a misspelt time zone", { timeZone: "Europe/Berln" }, "/timeZone", /Did you mean `Europe\/Berlin`\?/),
@@ -131,16 +164,31 @@ export const BAD: readonly BadForm[] = [
     "/jqPathExpressions/0",
     /no function `selct`. Did you mean `select`\?/,
   ),
-  ignore("a jq path without its dot", { jqPathExpressions: ["spec.replicas"] }, "/jqPathExpressions/0", /begins with a dot: `\.spec`/),
+  ignore(
+    "a jq path without its dot",
+    { jqPathExpressions: ["spec.replicas"] },
+    "/jqPathExpressions/0",
+    /begins with a dot: `\.spec`/,
+  ),
   ignore(
     "a jq expression that ends early",
     { jqPathExpressions: [".spec["] },
     "/jqPathExpressions/0",
     /`\[` is not closed.*for example `\.spec/,
   ),
-  ignore("a jq bracket that closes nothing", { jqPathExpressions: [".spec)"] }, "/jqPathExpressions/0", /closes nothing/),
+  ignore(
+    "a jq bracket that closes nothing",
+    { jqPathExpressions: [".spec)"] },
+    "/jqPathExpressions/0",
+    /closes nothing/,
+  ),
   ignore("a jq text that is not closed", { jqPathExpressions: ['.spec."a'] }, "/jqPathExpressions/0", /not closed/),
-  ignore("a jq operator without an operand", { jqPathExpressions: [".spec | "] }, "/jqPathExpressions/0", /cannot be read/),
+  ignore(
+    "a jq operator without an operand",
+    { jqPathExpressions: [".spec | "] },
+    "/jqPathExpressions/0",
+    /cannot be read/,
+  ),
   ignore("an empty jq expression", { jqPathExpressions: [" "] }, "/jqPathExpressions/0", /must not be empty/),
   ignore(
     "a JSON pointer without a slash",
@@ -148,11 +196,21 @@ export const BAD: readonly BadForm[] = [
     "/jsonPointers/0",
     /begin with `\/`, for example `\/spec\/replicas`/,
   ),
-  ignore("a JSON pointer with a lone tilde", { jsonPointers: ["/metadata/a~b"] }, "/jsonPointers/0", /write `~` as `~0`/),
+  ignore(
+    "a JSON pointer with a lone tilde",
+    { jsonPointers: ["/metadata/a~b"] },
+    "/jsonPointers/0",
+    /write `~` as `~0`/,
+  ),
   ignore("a group with a version", { group: "apps/v1" }, "/group", /no version: write `apps`/),
   ignore("the core group by a name", { group: "core" }, "/group", /the empty text/),
   ignore("a kind with its group", { kind: "apps/Deployment" }, "/kind", /`group` is `apps` and `kind` is `Deployment`/),
-  ignore("a manager that is blank", { managedFieldsManagers: [" "] }, "/managedFieldsManagers/0", /not the name of a field manager/),
+  ignore(
+    "a manager that is blank",
+    { managedFieldsManagers: [" "] },
+    "/managedFieldsManagers/0",
+    /not the name of a field manager/,
+  ),
   app("a label that the API server refuses", { labels: { "a b": "x" } }, "/labels/a b", /not a label key/),
   app("a label value that the API server refuses", { labels: { team: "-x" } }, "/labels/team", /not a label value/),
   from(
@@ -162,16 +220,31 @@ export const BAD: readonly BadForm[] = [
     /no `https:\/\/` in front/,
   ),
   from("an image with a blank", { kustomize: { images: ["nginx = other"] } }, "/kustomize/images/0", /blank/),
-  from("an image without a tag behind its colon", { kustomize: { images: ["nginx:"] } }, "/kustomize/images/0", /nothing follows/),
+  from(
+    "an image without a tag behind its colon",
+    { kustomize: { images: ["nginx:"] } },
+    "/kustomize/images/0",
+    /nothing follows/,
+  ),
   from("an image with a short digest", { kustomize: { images: ["nginx@sha256:12"] } }, "/kustomize/images/0", /digest/),
-  from("an image with two equal signs", { kustomize: { images: ["a=b=c"] } }, "/kustomize/images/0", /more than one `=`/),
+  from(
+    "an image with two equal signs",
+    { kustomize: { images: ["a=b=c"] } },
+    "/kustomize/images/0",
+    /more than one `=`/,
+  ),
   from(
     "a parameter with its value",
     { helm: { parameters: [{ name: "a=b", value: "c" }] } },
     "/helm/parameters/0/name",
     /give the value in `value`/,
   ),
-  from("a parameter with an empty part", { helm: { parameters: [{ name: "a..b", value: "c" }] } }, "/helm/parameters/0/name", /is empty/),
+  from(
+    "a parameter with an empty part",
+    { helm: { parameters: [{ name: "a..b", value: "c" }] } },
+    "/helm/parameters/0/name",
+    /is empty/,
+  ),
   from(
     "a parameter with an open bracket",
     { helm: { parameters: [{ name: "a[0", value: "c" }] } },
@@ -191,7 +264,12 @@ export const BAD: readonly BadForm[] = [
     "/helm/apiVersions/0",
     /networking\.k8s\.io\/v1/,
   ),
-  from("a glob that is not closed", { directory: { include: "{a.yaml,b.yaml" } }, "/directory/include", /`\{` is not closed/),
+  from(
+    "a glob that is not closed",
+    { directory: { include: "{a.yaml,b.yaml" } },
+    "/directory/include",
+    /`\{` is not closed/,
+  ),
   from(
     "a selector that cannot be read",
     { kustomize: { patches: [{ patch: "a: 1", target: { labelSelector: "a in b" } }] } },
@@ -200,7 +278,12 @@ export const BAD: readonly BadForm[] = [
   ),
   from("values that are no YAML", { helm: { values: "a: [" } }, "/helm/values", /YAML cannot be read.*line 1/),
   from("values that are a list", { helm: { values: "- a" } }, "/helm/values", /must be a mapping/),
-  from("a patch that is not YAML", { kustomize: { patches: [{ patch: "a: {" }] } }, "/kustomize/patches/0/patch", /YAML cannot be read/),
+  from(
+    "a patch that is not YAML",
+    { kustomize: { patches: [{ patch: "a: {" }] } },
+    "/kustomize/patches/0/patch",
+    /YAML cannot be read/,
+  ),
   from(
     "a patch that is a word",
     { kustomize: { patches: [{ patch: "replicas" }] } },
@@ -220,10 +303,20 @@ export const BAD: readonly BadForm[] = [
     /`\[` is not closed.*for example `team-\*`/,
   ),
   window("a cluster pattern of a window", { clusters: ["prod-[a"] }, "/clusters/0", /`\[` is not closed/),
-  window("a schedule with six fields", { schedule: "* * * * * *" }, "/schedule", /five fields, for example `0 22 \* \* 1-5`/),
+  window(
+    "a schedule with six fields",
+    { schedule: "* * * * * *" },
+    "/schedule",
+    /five fields, for example `0 22 \* \* 1-5`/,
+  ),
   window("a schedule out of range", { schedule: "61 * * * *" }, "/schedule", /cannot be read/),
   window("a window of no length", { duration: "0s" }, "/duration", /write `30m` or `1h30m`/),
-  window("a time zone that there is not", { timeZone: "Europe/Berln" }, "/timeZone", /There is no time zone "Europe\/Berln"/),
+  window(
+    "a time zone that there is not",
+    { timeZone: "Europe/Berln" },
+    "/timeZone",
+    /There is no time zone "Europe\/Berln"/,
+  ),
   project(
     "a destination's pattern",
     { destinations: [{ server: "https://[", namespace: "*" }] },
@@ -236,7 +329,12 @@ export const BAD: readonly BadForm[] = [
     "/destinations/0/namespace",
     /`\{` is not closed/,
   ),
-  project("a repository pattern", { sourceRepos: ["https://git.example/[team"] }, "/sourceRepos/0", /`\[` is not closed/),
+  project(
+    "a repository pattern",
+    { sourceRepos: ["https://git.example/[team"] },
+    "/sourceRepos/0",
+    /`\[` is not closed/,
+  ),
   project("a namespace of applications", { sourceNamespaces: ["team-["] }, "/sourceNamespaces/0", /`\[` is not closed/),
   project(
     "a kind with its group and version",
@@ -250,7 +348,10 @@ export const BAD: readonly BadForm[] = [
     "/clusterResourceWhitelist/0/group",
     /no version/,
   ),
-  policy("p, proj:team:dev, application, sync, team/*, allow", /no resource "application". Did you mean `applications`\?/),
+  policy(
+    "p, proj:team:dev, application, sync, team/*, allow",
+    /no resource "application". Did you mean `applications`\?/,
+  ),
   policy("p, proj:team:dev, applications, synch, team/*, allow", /no action "synch". Did you mean `sync`\?/),
   policy("p, proj:team:dev, applications, sync, team/*, permit", /`allow` or `deny`/),
   policy("p, proj:team:ops, applications, sync, team/*, allow", /in the role `dev` and names the role "ops"/),
@@ -258,7 +359,12 @@ export const BAD: readonly BadForm[] = [
   policy("p, proj:team:dev, applications, sync, other/*, allow", /the fifth part is `team\/`/),
   policy("p, proj:team:dev, applications, sync, team/*", /5 parts/),
   policy("g, proj:team:dev, applications, sync, team/*, allow", /begins with `p`/),
-  inTemplate("a misspelt field of a template", { projct: "x" }, "/projct", /no field `projct` here. Did you mean `project`\?/),
+  inTemplate(
+    "a misspelt field of a template",
+    { projct: "x" },
+    "/projct",
+    /no field `projct` here. Did you mean `project`\?/,
+  ),
   inTemplate(
     "a field in the contract's spelling",
     { source: { repoUrl: "https://git.example/a" } },
@@ -295,7 +401,12 @@ export const BAD: readonly BadForm[] = [
     "/destination/name",
     /A parameter has a dot in front: `\{\{ \.clustername \}\}`/,
   ),
-  inTemplate("a block that has no end", { destination: { name: "{{ if .x }}a" } }, "/destination/name", /unexpected EOF/),
+  inTemplate(
+    "a block that has no end",
+    { destination: { name: "{{ if .x }}a" } },
+    "/destination/name",
+    /unexpected EOF/,
+  ),
   inTemplate(
     "a jq expression of a template",
     { ignoreDifferences: [{ kind: "A", jqPathExpressions: [".a["] }] },
@@ -333,15 +444,30 @@ export const BAD: readonly BadForm[] = [
     "/ignoreApplicationDifferences/0/jsonPointers/0",
     /begin with `\/`/,
   ),
-  generator("a generator that there is not", { lists: { elements: [] } }, "/lists", /no generator `lists`. Did you mean `list`\?/),
-  generator("a field of a generator in another spelling", git({ repoUrl: "x" }), "/git/repoUrl", /Did you mean `repoURL`\?/),
+  generator(
+    "a generator that there is not",
+    { lists: { elements: [] } },
+    "/lists",
+    /no generator `lists`. Did you mean `list`\?/,
+  ),
+  generator(
+    "a field of a generator in another spelling",
+    git({ repoUrl: "x" }),
+    "/git/repoUrl",
+    /Did you mean `repoURL`\?/,
+  ),
   generator(
     "a field of a path that there is not",
     git({ files: [{ path: "a.yaml", excluded: true }] }),
     "/git/files/0/excluded",
     /Did you mean `exclude`\?/,
   ),
-  generator("a path's pattern", git({ directories: [{ path: "apps/[" }] }), "/git/directories/0/path", /`\[` is not closed/),
+  generator(
+    "a path's pattern",
+    git({ directories: [{ path: "apps/[" }] }),
+    "/git/directories/0/path",
+    /`\[` is not closed/,
+  ),
   generator(
     "a host's field that there is not",
     { pullRequest: { github: { owner: "a", repository: "b" } } },
@@ -378,12 +504,22 @@ export const BAD: readonly BadForm[] = [
     "/clusters/selector/matchLabel",
     /Did you mean `matchLabels`\?/,
   ),
-  generator("a value that is a broken template", { clusters: { values: { a: "{{ .name" } } }, "/clusters/values/a", /unclosed action/),
+  generator(
+    "a value that is a broken template",
+    { clusters: { values: { a: "{{ .name" } } },
+    "/clusters/values/a",
+    /unclosed action/,
+  ),
   generator(
     "a field of a generator within a matrix",
     { matrix: { generators: [{ clusters: {} }, git({ revison: "main" })] } },
     "/matrix/generators/1/git/revison",
     /Did you mean `revision`\?/,
   ),
-  generator("elements that are no YAML list", { list: { elementsYaml: "a: 1" } }, "/list/elementsYaml", /must be a list/),
+  generator(
+    "elements that are no YAML list",
+    { list: { elementsYaml: "a: 1" } },
+    "/list/elementsYaml",
+    /must be a list/,
+  ),
 ];

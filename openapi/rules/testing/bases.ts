@@ -10,7 +10,10 @@ export interface BadForm {
 
 const AGENT = { agent: "forms" };
 export const source = { repoUrl: "https://git.example/a.git", path: "." };
-export const template = { metadata: { name: "{{ .name }}" }, spec: { project: "default", destination: { name: "in-cluster" } } };
+export const template = {
+  metadata: { name: "{{ .name }}" },
+  spec: { project: "default", destination: { name: "in-cluster" } },
+};
 export const BASES = {
   applications: { ...AGENT, destination: { namespace: "web" }, source },
   applicationsets: { ...AGENT, generators: [{ list: { elements: [{ name: "a" }] } }], template },
@@ -20,4 +23,6 @@ export const BASES = {
 } as const;
 
 /** A git generator. */
-export const git = (part: object) => ({ git: { repoURL: "https://git.example/a.git", directories: [{ path: "apps/*" }], ...part } });
+export const git = (part: object) => ({
+  git: { repoURL: "https://git.example/a.git", directories: [{ path: "apps/*" }], ...part },
+});

@@ -19,7 +19,10 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "RespectIgnoreDifferences=true",
     "ClientSideApplyMigration=false",
     "PrunePropagationPolicy=background",
-  ].map((text) => ["applications", { syncPolicy: { syncOptions: [text] } }] as [BadForm["collection"], Record<string, unknown>]),
+  ].map(
+    (text) =>
+      ["applications", { syncPolicy: { syncOptions: [text] } }] as [BadForm["collection"], Record<string, unknown>],
+  ),
   ...[
     ".spec.replicas",
     ".spec.template.spec.containers[].image",
@@ -76,9 +79,19 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "$ARGOCD_APP_NAME=nginx:1",
   ].map(
     (text) =>
-      ["applications", { source: { ...source, kustomize: { images: [text] } } }] as [BadForm["collection"], Record<string, unknown>],
+      ["applications", { source: { ...source, kustomize: { images: [text] } } }] as [
+        BadForm["collection"],
+        Record<string, unknown>,
+      ],
   ),
-  ...["a.b", "a.b[0].c", "ingress.annotations.kubernetes\\.io/ingress\\.class", "global-x", "a_b", "$ARGOCD_APP_NAME"].map(
+  ...[
+    "a.b",
+    "a.b[0].c",
+    "ingress.annotations.kubernetes\\.io/ingress\\.class",
+    "global-x",
+    "a_b",
+    "$ARGOCD_APP_NAME",
+  ].map(
     (name) =>
       ["applications", { source: { ...source, helm: { parameters: [{ name, value: "x,y=z" }] } } }] as [
         BadForm["collection"],
@@ -90,12 +103,19 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     {
       source: {
         ...source,
-        helm: { values: "a: 1\nb: [c]\n", kubeVersion: "v1.31.2", apiVersions: ["v1", "networking.k8s.io/v1", "apps/v1/Deployment"] },
+        helm: {
+          values: "a: 1\nb: [c]\n",
+          kubeVersion: "v1.31.2",
+          apiVersions: ["v1", "networking.k8s.io/v1", "apps/v1/Deployment"],
+        },
       },
     },
   ],
   ["applications", { source: { ...source, helm: { values: "" }, directory: undefined } }],
-  ["applications", { source: { ...source, directory: { recurse: true, include: "{a,b}/*.yaml", exclude: "*-test.[jy]*" } } }],
+  [
+    "applications",
+    { source: { ...source, directory: { recurse: true, include: "{a,b}/*.yaml", exclude: "*-test.[jy]*" } } },
+  ],
   [
     "applications",
     {
@@ -121,7 +141,13 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
         "appprojects",
         {
           syncWindows: [
-            { kind: "deny", schedule, duration: "1h30m", applications: ["*-prod", "team-[ab]", "!x"], timeZone: "Europe/Berlin" },
+            {
+              kind: "deny",
+              schedule,
+              duration: "1h30m",
+              applications: ["*-prod", "team-[ab]", "!x"],
+              timeZone: "Europe/Berlin",
+            },
           ],
         },
       ] as [BadForm["collection"], Record<string, unknown>],
@@ -159,7 +185,13 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "p, proj:team:dev, logs, get, team/*, allow",
     "p, proj:team:dev, applications, delete/*/Pod/*, team/*, allow",
     "p, proj:team-0a1b2c:dev, exec, create, team-0a1b2c/*, allow",
-  ].map((text) => ["appprojects", { roles: [{ name: "dev", policies: [text] }] }] as [BadForm["collection"], Record<string, unknown>]),
+  ].map(
+    (text) =>
+      ["appprojects", { roles: [{ name: "dev", policies: [text] }] }] as [
+        BadForm["collection"],
+        Record<string, unknown>,
+      ],
+  ),
   ...[
     "{{ .name }}",
     "{{ .path.basename | lower | trunc 40 }}",
@@ -171,9 +203,15 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     '{{ .metadata.labels.team | default "x" }}',
   ].map(
     (name) =>
-      ["applicationsets", { template: { metadata: { name }, spec: template.spec } }] as [BadForm["collection"], Record<string, unknown>],
+      ["applicationsets", { template: { metadata: { name }, spec: template.spec } }] as [
+        BadForm["collection"],
+        Record<string, unknown>,
+      ],
   ),
-  ["applicationsets", { goTemplate: false, template: { ...template, metadata: { name: "{{name}}-{{path.basename}}" } } }],
+  [
+    "applicationsets",
+    { goTemplate: false, template: { ...template, metadata: { name: "{{name}}-{{path.basename}}" } } },
+  ],
   ["applicationsets", { templatePatch: "{{- if .auto }}\nspec:\n  syncPolicy: {automated: {}}\n{{- end }}\n" }],
   [
     "applicationsets",
@@ -183,7 +221,14 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
           matrix: {
             generators: [
               git({}),
-              { clusters: { selector: { matchLabels: { env: "{{ .env }}" }, matchExpressions: [{ key: "a", operator: "Exists" }] } } },
+              {
+                clusters: {
+                  selector: {
+                    matchLabels: { env: "{{ .env }}" },
+                    matchExpressions: [{ key: "a", operator: "Exists" }],
+                  },
+                },
+              },
             ],
           },
         },
@@ -194,7 +239,12 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "applicationsets",
     {
       generators: [
-        { merge: { mergeKeys: ["name"], generators: [{ clusters: { values: { a: "b" } } }, { list: { elementsYaml: "- name: a\n" } }] } },
+        {
+          merge: {
+            mergeKeys: ["name"],
+            generators: [{ clusters: { values: { a: "b" } } }, { list: { elementsYaml: "- name: a\n" } }],
+          },
+        },
       ],
     },
   ],
@@ -217,7 +267,12 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "applicationsets",
     {
       generators: [
-        { pullRequest: { gitlab: { project: "1", labels: ["a"], pullRequestState: "opened" }, filters: [{ titleMatch: "\\[deploy\\]" }] } },
+        {
+          pullRequest: {
+            gitlab: { project: "1", labels: ["a"], pullRequestState: "opened" },
+            filters: [{ titleMatch: "\\[deploy\\]" }],
+          },
+        },
         { plugin: { configMapRef: { name: "x" }, input: { parameters: { free: { form: 1 } } } } },
       ],
     },
@@ -242,7 +297,11 @@ export const GOOD: readonly [collection: BadForm["collection"], spec: Record<str
     "applicationsets",
     {
       template: {
-        metadata: { name: "{{ .name }}", labels: { "{{ .k }}": "{{ .v }}" }, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
+        metadata: {
+          name: "{{ .name }}",
+          labels: { "{{ .k }}": "{{ .v }}" },
+          finalizers: ["resources-finalizer.argocd.argoproj.io"],
+        },
         spec: {
           ...template.spec,
           sources: [

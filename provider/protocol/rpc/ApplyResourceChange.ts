@@ -39,7 +39,10 @@ export const ApplyResourceChange: Handler<"ApplyResourceChange"> = async (sessio
     caught(error, `${verb(prior, planned)} ${name}`, session.log, diagnostics);
   }
   if (diagnostics.failed)
-    return { new_state: messageOf(type, storable(schema.attributes, state ?? known, true)), private: privateBytes(kept) };
+    return {
+      new_state: messageOf(type, storable(schema.attributes, state ?? known, true)),
+      private: privateBytes(kept),
+    };
   const stored = storable(schema.attributes, state);
   guardApply(name, schema, planned, stored, diagnostics);
   return answer(diagnostics, type, schema.attributes, stored, planned, privateBytes(kept));

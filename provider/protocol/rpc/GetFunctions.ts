@@ -4,7 +4,9 @@ import { typeBytes } from "../schema.ts";
 import type { Handler } from "./rpc.ts";
 
 /** OpenTofu asks for functions alone. */
-export const GetFunctions: Handler<"GetFunctions"> = async ({ provider }) => ({ functions: await functionsOf(provider) });
+export const GetFunctions: Handler<"GetFunctions"> = async ({ provider }) => ({
+  functions: await functionsOf(provider),
+});
 
 export async function functionsOf(provider: Provider): Promise<Map<string, Message<"Function">>> {
   const out = new Map<string, Message<"Function">>();

@@ -8,7 +8,9 @@ import { capabilities } from "./GetMetadata.ts";
 import type { Handler } from "./rpc.ts";
 
 export const GetProviderSchema: Handler<"GetProviderSchema"> = async ({ provider }, _request, diagnostics) => {
-  const all = async (parts: Readonly<Record<string, Lazy<{ schema: Schema }>>>): Promise<Map<string, Message<"Schema">>> => {
+  const all = async (
+    parts: Readonly<Record<string, Lazy<{ schema: Schema }>>>,
+  ): Promise<Map<string, Message<"Schema">>> => {
     const out = new Map<string, Message<"Schema">>();
     for (const [name, load] of Object.entries(parts)) {
       const { schema } = await load();

@@ -23,6 +23,8 @@ export const ImportResourceState: Handler<"ImportResourceState"> = async (sessio
   const state = storable(resource.schema.attributes, found);
   guardState(type_name, resource.schema, state, diagnostics);
   return {
-    imported_resources: [{ type_name, state: messageOf(objectOf(resource.schema.attributes), state), private: privateBytes(kept) }],
+    imported_resources: [
+      { type_name, state: messageOf(objectOf(resource.schema.attributes), state), private: privateBytes(kept) },
+    ],
   };
 };

@@ -16,7 +16,10 @@ export const OpenEphemeralResource: Handler<"OpenEphemeralResource"> = async (se
 };
 
 /** The lease as the protocol carries it. */
-export function leaseOf(lease: Json | undefined, renewAt: Date | undefined): { private?: Buffer; renew_at?: Message<"Timestamp"> } {
+export function leaseOf(
+  lease: Json | undefined,
+  renewAt: Date | undefined,
+): { private?: Buffer; renew_at?: Message<"Timestamp"> } {
   const milliseconds = renewAt?.getTime();
   return {
     ...(lease === undefined ? {} : { private: Buffer.from(JSON.stringify(lease)) }),
@@ -27,4 +30,5 @@ export function leaseOf(lease: Json | undefined, renewAt: Date | undefined): { p
 }
 
 /** The lease that came back. */
-export const leaseIn = (bytes: Buffer | undefined): Json => (bytes && bytes.length > 0 ? JSON.parse(bytes.toString("utf8")) : null);
+export const leaseIn = (bytes: Buffer | undefined): Json =>
+  bytes && bytes.length > 0 ? JSON.parse(bytes.toString("utf8")) : null;

@@ -13,7 +13,10 @@ export const PlanResourceChange: Handler<"PlanResourceChange"> = async (session,
   const type = objectOf(attributes);
   if (valueIn(type, request.proposed_new_state) === null) {
     // The delete of a replacement comes without this mark: Terraform plans it as the creation that follows.
-    return { planned_state: messageOf(type, null), planned_private: privateBytes(privateOf(request.prior_private).set(DESTROYS, true)) };
+    return {
+      planned_state: messageOf(type, null),
+      planned_private: privateBytes(privateOf(request.prior_private).set(DESTROYS, true)),
+    };
   }
   const config = objectIn(type, request.config);
   const before = valueIn(type, request.prior_state);
@@ -21,7 +24,8 @@ export const PlanResourceChange: Handler<"PlanResourceChange"> = async (session,
   const kept = privateOf(request.prior_private);
   kept.delete(DESTROYS);
   let planned = plan(resource.schema, config, prior);
-  if (resource.plan) planned = await resource.plan({ config, prior, planned }, { ...session.context(diagnostics), private: kept });
+  if (resource.plan)
+    planned = await resource.plan({ config, prior, planned }, { ...session.context(diagnostics), private: kept });
   if (diagnostics.failed) return {};
   guardPlan(request.type_name!, resource.schema, config, prior, planned, diagnostics);
   return {

@@ -15,11 +15,19 @@ import { settle } from "./settle.ts";
 const GRACE_MS = 10_000;
 
 /** Creates the object, or takes over one that is there (`adopt`). Null when there is nothing to keep in the state. */
-export async function create(kind: ResourceKind, { config, planned }: PlannedChange, context: ApplyContext<Client>): Promise<Value> {
+export async function create(
+  kind: ResourceKind,
+  { config, planned }: PlannedChange,
+  context: ApplyContext<Client>,
+): Promise<Value> {
   const { noun, ways, attributes, spec } = kind;
   const action = `Creating ${printStored(noun, placeOf(noun, planned))}`;
   const client = await context.client();
-  const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "create", context.signal), context];
+  const [place, limit, { diagnostics, log }] = [
+    placeOf(noun, planned),
+    limitOf(planned, "create", context.signal),
+    context,
+  ];
   const adopt = planned.get("adopt") === true;
   let reply: Reply<Stored>;
   let body: object;
@@ -38,7 +46,10 @@ export async function create(kind: ResourceKind, { config, planned }: PlannedCha
       reply = await client.put(place, body, condition, { ...limit, signal: later(limit.signal, GRACE_MS) });
     } catch (error) {
       if (!context.signal.aborted) throw error;
-      diagnostics.error(`${action}: interrupted`, "The run was interrupted before the service had answered. Apply again.");
+      diagnostics.error(
+        `${action}: interrupted`,
+        "The run was interrupted before the service had answered. Apply again.",
+      );
       return leftBehind(client, noun, planned);
     }
   } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < ATTEMPTS);

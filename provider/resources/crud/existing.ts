@@ -35,7 +35,8 @@ export async function takeExisting(kind: ResourceKind, refused: Refused, refusal
   const { client, place, body, limit } = refused;
   let existing = await findExisting(kind, refused);
   if (!isAsPlanned(existing)) return { existing };
-  if (refusal.repeated) return { reply: { ok: true, status: 201, body: existing.stored, repeated: true }, taken: false };
+  if (refusal.repeated)
+    return { reply: { ok: true, status: 201, body: existing.stored, repeated: true }, taken: false };
   if (!client.recovers) return { existing };
   for (let attempt = 1; ; attempt++) {
     // The same again, as credentials cannot be compared.
@@ -47,7 +48,10 @@ export async function takeExisting(kind: ResourceKind, refused: Refused, refusal
 }
 
 /** Undefined when it cannot be read. */
-async function findExisting(kind: ResourceKind, { client, place, planned, limit }: Refused): Promise<Existing | undefined> {
+async function findExisting(
+  kind: ResourceKind,
+  { client, place, planned, limit }: Refused,
+): Promise<Existing | undefined> {
   const found = await client.get(place, limit);
   if (!found.ok) return undefined;
   const said = new Diagnostics();

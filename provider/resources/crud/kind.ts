@@ -58,7 +58,8 @@ export function stateOf({ attributes, spec }: ResourceKind, stored: Stored, prio
   out.set("uid", stored.uid);
   out.set("generation", stored.generation);
   if (attributes.status) out.set("status", fromSpec(attributes.status.attributes!, stored.status, null));
-  for (const [name, a] of Object.entries(attributes)) if (a.local) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
+  for (const [name, a] of Object.entries(attributes))
+    if (a.local) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
   return out;
 }
 

@@ -11,7 +11,11 @@ import { limitOf, type ResourceKind } from "./kind.ts";
 import { withAgent } from "./settle.ts";
 
 /** Deletes the object and waits until it is gone. */
-export async function remove({ noun, attributes }: ResourceKind, state: ValueMap, context: ApplyContext<Client>): Promise<void> {
+export async function remove(
+  { noun, attributes }: ResourceKind,
+  state: ValueMap,
+  context: ApplyContext<Client>,
+): Promise<void> {
   const place = placeOf(noun, state);
   const action = `Deleting ${printStored(noun, place)}`;
   const client = await context.client();

@@ -41,16 +41,26 @@ export function createResource(noun: Noun, ways: ResourceHooks = {}): Resource<C
   };
 }
 
-async function validate({ noun, ways, attributes, spec }: ResourceKind, config: ValueMap, diagnostics: Diagnostics): Promise<void> {
+async function validate(
+  { noun, ways, attributes, spec }: ResourceKind,
+  config: ValueMap,
+  diagnostics: Diagnostics,
+): Promise<void> {
   // An unknown organisation is checked by the service, a project of none at all can be refused now.
   if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
-    diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
+    diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [
+      { attr: "project" },
+    ]);
   ways.validate?.(config, diagnostics);
   watch.warn(noun.type, attributes, config, diagnostics);
   await checkForms(noun.collection, spec, config, diagnostics);
 }
 
-async function plan({ noun, attributes, spec, hasCredentials }: ResourceKind, change: PlannedChange, context: ResourceContext<Client>) {
+async function plan(
+  { noun, attributes, spec, hasCredentials }: ResourceKind,
+  change: PlannedChange,
+  context: ResourceContext<Client>,
+) {
   const { prior } = change;
   // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
   if (prior === null) await checkKey(context);
@@ -65,7 +75,10 @@ async function read(kind: ResourceKind, state: ValueMap, context: ResourceContex
   const { noun, ways, attributes } = kind;
   const client = await context.client();
   const limit = limitOf(state, "update", context.signal);
-  const reply = await readsOf(client).get(placeOf(noun, state), { ...limit, deadline: Math.min(limit.deadline, Date.now() + READ_MS) });
+  const reply = await readsOf(client).get(placeOf(noun, state), {
+    ...limit,
+    deadline: Math.min(limit.deadline, Date.now() + READ_MS),
+  });
   if (reply.ok) {
     await noteReady(context.private, reply.body, ways.judge);
     return stateOf(kind, reply.body, state);
@@ -88,8 +101,12 @@ async function importObject(kind: ResourceKind, text: string, context: ResourceC
   if (reply.ok) return stateOf(kind, reply.body, new Map());
   if (reply.status !== 404) report(diagnostics, "Import", reply.problem, attributes);
   else {
-    const scope = place.org || !noun.scopes.includes("org") ? "" : ` An import id names its scope: \`${importForm(noun)}\`.`;
-    diagnostics.error("Nothing to import", `${await noSuch(client, printNoun(noun).replaceAll("_", " "), place, signal)}${scope}`);
+    const scope =
+      place.org || !noun.scopes.includes("org") ? "" : ` An import id names its scope: \`${importForm(noun)}\`.`;
+    diagnostics.error(
+      "Nothing to import",
+      `${await noSuch(client, printNoun(noun).replaceAll("_", " "), place, signal)}${scope}`,
+    );
   }
   return null;
 }

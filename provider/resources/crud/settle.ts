@@ -32,7 +32,8 @@ export async function settle(kind: ResourceKind, written: Written, context: Appl
     ? await waitForCreated(client, place, judge, limit, context, stored)
     : await waitFor(client, place, judge, limit, context.log, stored);
   if (waited.kind === "done") forgetUnready(context.private);
-  else if (!created || !noteUnready(context, action, waited)) reportWait(context.diagnostics, action, waited, attributes);
+  else if (!created || !noteUnready(context, action, waited))
+    reportWait(context.diagnostics, action, waited, attributes);
   return after(waited.stored ?? stored);
 }
 

@@ -14,18 +14,27 @@ import { settle } from "./settle.ts";
 type Update = PlannedChange & { prior: ValueMap };
 
 /** Changes the object, if it is still the one of the plan. */
-export async function update(kind: ResourceKind, { config, prior, planned }: Update, context: ApplyContext<Client>): Promise<Value> {
+export async function update(
+  kind: ResourceKind,
+  { config, prior, planned }: Update,
+  context: ApplyContext<Client>,
+): Promise<Value> {
   const { noun, attributes, spec } = kind;
   // Only what steers the provider differs: there is nothing to send, and the plan knows everything.
   const takesOver = taking(kind, planned).adopt === true && prior.get("adopt") !== true;
   if (!changed(noun.schema, planned, prior) && !takesOver) return planned;
   const action = `Updating ${printStored(noun, placeOf(noun, planned))}`;
   const client = await context.client();
-  const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "update", context.signal), context];
+  const [place, limit, { diagnostics, log }] = [
+    placeOf(noun, planned),
+    limitOf(planned, "update", context.signal),
+    context,
+  ];
   const move = isMove(attributes, planned, prior);
   // Another agent cannot open what is sealed to the one before.
   const renew =
-    kind.hasCredentials && (move || !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null));
+    kind.hasCredentials &&
+    (move || !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null));
   for (let attempt = 1; ; attempt++) {
     const current = await client.get(place, limit);
     if (!current.ok) {
@@ -33,7 +42,10 @@ export async function update(kind: ResourceKind, { config, prior, planned }: Upd
       return prior;
     }
     if (current.body.uid !== prior.get("uid") || current.body.generation !== Number(prior.get("generation"))) {
-      diagnostics.error(`${action}: it has changed since the plan`, "Another change was made after this plan. Plan again to see it.");
+      diagnostics.error(
+        `${action}: it has changed since the plan`,
+        "Another change was made after this plan. Plan again to see it.",
+      );
       return stateOf(kind, current.body, prior);
     }
     const plain = toSpec(spec, planned);

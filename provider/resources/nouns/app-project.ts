@@ -15,7 +15,11 @@ const each = (value: Value | undefined, path: Path, visit: (one: ValueMap, at: P
 function validate(config: ValueMap, diagnostics: Diagnostics): void {
   each(config.get("sync_windows"), attr(root, "sync_windows"), (one, at) => {
     if (!["applications", "namespaces", "clusters"].some((name) => isSome(one.get(name))))
-      diagnostics.error("A window for nothing", 'Say what it is for: `applications = ["*"]`, `namespaces` or `clusters`.', at);
+      diagnostics.error(
+        "A window for nothing",
+        'Say what it is for: `applications = ["*"]`, `namespaces` or `clusters`.',
+        at,
+      );
   });
   if (isBelowAgent(config) && isSome(config.get("destination_service_accounts")))
     diagnostics.error(
@@ -25,7 +29,11 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
     );
   each(config.get("destinations"), attr(root, "destinations"), (one, at) => {
     if (!given(one, "server") && !given(one, "name"))
-      diagnostics.error("A destination without a cluster", 'Give `server` or `name`; `name = "in-cluster"` is the agent\'s own.', at);
+      diagnostics.error(
+        "A destination without a cluster",
+        'Give `server` or `name`; `name = "in-cluster"` is the agent\'s own.',
+        at,
+      );
   });
 }
 

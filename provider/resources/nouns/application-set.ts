@@ -12,7 +12,17 @@ export const applicationSet = createResource(noun, { validate, judge: judgeAppli
 
 type JsonObject = { readonly [name: string]: Json };
 
-const GENERATORS = ["list", "clusters", "git", "matrix", "merge", "pullRequest", "scmProvider", "clusterDecisionResource", "plugin"];
+const GENERATORS = [
+  "list",
+  "clusters",
+  "git",
+  "matrix",
+  "merge",
+  "pullRequest",
+  "scmProvider",
+  "clusterDecisionResource",
+  "plugin",
+];
 /** A matrix or merge may hold another one, and that one only plain generators. */
 const MAX_NESTING = 2;
 
@@ -28,11 +38,19 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const fault = template === undefined ? undefined : templateFault(objectOf(template), mayName(config));
   if (fault) diagnostics.error("Not a template", fault, attr(root, "template"));
   if (template !== undefined && isBelowAgent(config) && !namesProject(objectOf(template)) && !mayBringTemplate(config))
-    warnWithoutProject("template", "Set `spec.project` to the `status.name` of one of this scope or of a scope above.", diagnostics);
+    warnWithoutProject(
+      "template",
+      "Set `spec.project` to the `status.name` of one of this scope or of a scope above.",
+      diagnostics,
+    );
   if (config.get("go_template") === false)
     for (const name of ["template_patch", "go_template_options"])
       if (known(config, name))
-        diagnostics.error("Only for Go templates", `\`${name}\` has no meaning with \`go_template = false\`.`, attr(root, name));
+        diagnostics.error(
+          "Only for Go templates",
+          `\`${name}\` has no meaning with \`go_template = false\`.`,
+          attr(root, name),
+        );
   strategy(config, diagnostics);
 }
 
@@ -42,8 +60,10 @@ function generatorFault(one: JsonObject, depth: number, at = ""): string | undef
   const kinds = names.filter((name) => GENERATORS.includes(name));
   const unknown = names.find((name) => !GENERATORS.includes(name) && name !== "selector");
   const choice = `one of ${GENERATORS.map((name) => `\`${name}\``).join(", ")}, and \`selector\` beside it`;
-  if (unknown !== undefined) return `${at}There is no generator \`${unknown}\`.${didYouMean(unknown, GENERATORS) || ` Give ${choice}.`}`;
-  if (kinds.length !== 1) return `${at}${kinds.length === 0 ? "No generator is named" : `${kinds.length} are named`}: give ${choice}.`;
+  if (unknown !== undefined)
+    return `${at}There is no generator \`${unknown}\`.${didYouMean(unknown, GENERATORS) || ` Give ${choice}.`}`;
+  if (kinds.length !== 1)
+    return `${at}${kinds.length === 0 ? "No generator is named" : `${kinds.length} are named`}: give ${choice}.`;
   const kind = kinds[0]!;
   const settings = one[kind];
   if (!isObject(settings)) return `${at}\`${kind}\` is an object.`;
@@ -55,9 +75,11 @@ function childrenFault(kind: "matrix" | "merge", settings: JsonObject, depth: nu
   const { generators, mergeKeys } = settings;
   if (depth > MAX_NESTING) return `${at}\`${kind}\` is too deep: two levels are possible.`;
   if (!Array.isArray(generators)) return `${at}\`${kind}\` has a list \`generators\`.`;
-  if (kind === "matrix" && generators.length !== 2) return `${at}\`matrix\` has two generators, here are ${generators.length}.`;
+  if (kind === "matrix" && generators.length !== 2)
+    return `${at}\`matrix\` has two generators, here are ${generators.length}.`;
   if (kind === "merge" && generators.length < 2) return `${at}\`merge\` has at least two generators.`;
-  if (kind === "merge" && !(Array.isArray(mergeKeys) && mergeKeys.length > 0)) return `${at}\`merge\` needs \`mergeKeys\`.`;
+  if (kind === "merge" && !(Array.isArray(mergeKeys) && mergeKeys.length > 0))
+    return `${at}\`merge\` needs \`mergeKeys\`.`;
   for (const [i, child] of generators.entries()) {
     const here = `${at}${kind}.generators[${i}]: `;
     const fault = isObject(child) ? generatorFault(child, depth, here) : `${here}It must be an object.`;
@@ -67,7 +89,8 @@ function childrenFault(kind: "matrix" | "merge", settings: JsonObject, depth: nu
 }
 
 const namesProject = (template: JsonObject | undefined): boolean =>
-  template === undefined || (isObject(template.spec) && template.spec.project !== undefined && template.spec.project !== "");
+  template === undefined ||
+  (isObject(template.spec) && template.spec.project !== undefined && template.spec.project !== "");
 
 /** A patch, a generator's own template, or what is not known yet may bring the name. */
 const mayName = (config: ValueMap): boolean => given(config, "template_patch") || mayBringTemplate(config);
@@ -101,7 +124,11 @@ function strategy(config: ValueMap, diagnostics: Diagnostics): void {
   if (type === "RollingSync" && !given(field(value, "rolling_sync"), "steps"))
     diagnostics.error("A roll-out without steps", '`type = "RollingSync"` needs `rolling_sync.steps`.', at);
   if (known(value, "rolling_sync") && (!given(value, "type") || type === "AllAtOnce"))
-    diagnostics.error("Steps without a roll-out", '`rolling_sync` needs `type = "RollingSync"`.', attr(at, "rolling_sync"));
+    diagnostics.error(
+      "Steps without a roll-out",
+      '`rolling_sync` needs `type = "RollingSync"`.',
+      attr(at, "rolling_sync"),
+    );
 }
 
 /** The object that a text says; the schema itself says what is wrong with a text that says none. */

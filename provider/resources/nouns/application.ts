@@ -14,7 +14,8 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const [source, sources] = [config.get("source") ?? null, config.get("sources") ?? null];
   exactlyOne(config, ["source", "sources"], root, diagnostics);
   validateSource(source, attr(root, "source"), diagnostics);
-  if (Array.isArray(sources)) for (const [i, one] of sources.entries()) validateSource(one, index(attr(root, "sources"), i), diagnostics);
+  if (Array.isArray(sources))
+    for (const [i, one] of sources.entries()) validateSource(one, index(attr(root, "sources"), i), diagnostics);
   exclusive(
     config,
     ["app_project", "argo_project"],
@@ -31,16 +32,25 @@ function validateSource(source: Value, path: Path, diagnostics: Diagnostics): vo
   exactlyOne(source, ["repository", "repo_url"], path, diagnostics);
   const kinds = ["directory", "helm", "kustomize", "plugin"].filter((name) => field(source, name) !== null);
   if (kinds.length > 1)
-    diagnostics.error("Two kinds of source", `Give only one of ${kinds.map((k) => `\`${k}\``).join(" and ")}.`, attr(path, kinds[1]!));
+    diagnostics.error(
+      "Two kinds of source",
+      `Give only one of ${kinds.map((k) => `\`${k}\``).join(" and ")}.`,
+      attr(path, kinds[1]!),
+    );
   if (known(source, "chart") && known(source, "path"))
-    diagnostics.error("Chart or path", "Give either `chart` (in a Helm repository) or `path` (in Git).", attr(path, "chart"));
+    diagnostics.error(
+      "Chart or path",
+      "Give either `chart` (in a Helm repository) or `path` (in Git).",
+      attr(path, "chart"),
+    );
   validatePlugin(field(source, "plugin"), attr(path, "plugin"), diagnostics);
 }
 
 function exactlyOne(value: ValueMap, names: readonly [string, string], path: Path, diagnostics: Diagnostics): void {
   const [a, b] = names.map((name) => field(value, name));
   const both = names.map((n) => `\`${n}\``).join(" and ");
-  if (a === null && b === null) diagnostics.error("Missing source", `Give exactly one of ${both}.`, path.length > 0 ? path : undefined);
+  if (a === null && b === null)
+    diagnostics.error("Missing source", `Give exactly one of ${both}.`, path.length > 0 ? path : undefined);
   else if (a !== null && b !== null && !(a instanceof Unknown) && !(b instanceof Unknown))
     diagnostics.error("Two sources", `Give exactly one of ${both}.`, attr(path, names[1]));
 }

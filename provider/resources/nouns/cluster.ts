@@ -21,7 +21,11 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   if (has("client_cert_data") !== has("client_key_data"))
     diagnostics.error("Half a client certificate", "`client_cert_data` and `client_key_data` go together.", at);
   if (["bearer_token", "password", "client_cert_data"].filter((name) => known(given, name)).length > 1)
-    diagnostics.error("Two ways to sign in", "Give only one of `bearer_token`, `password` and a client certificate.", at);
+    diagnostics.error(
+      "Two ways to sign in",
+      "Give only one of `bearer_token`, `password` and a client certificate.",
+      at,
+    );
   const [aws, exec] = [known(config, "aws_auth"), known(config, "exec")];
   const other = ["bearer_token", "password", "client_cert_data"].find((name) => known(given, name));
   if ((aws && exec) || ((aws || exec) && other))
@@ -31,8 +35,13 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
       attr(root, aws ? "aws_auth" : "exec"),
     );
   const [certificate, key] = [stringField(given, "client_cert_data"), stringField(given, "client_key_data")];
-  if (certificate !== undefined) checkPem(certificate, PEM.certificate, "A certificate", attr(at, "client_cert_data"), diagnostics);
+  if (certificate !== undefined)
+    checkPem(certificate, PEM.certificate, "A certificate", attr(at, "client_cert_data"), diagnostics);
   if (key !== undefined) checkPem(key, PEM.privateKey, "A private key", attr(at, "client_key_data"), diagnostics);
   if (config.get("insecure") === true && config.get("ca_data") !== null)
-    diagnostics.warning("Two ways to trust", "`ca_data` has no meaning with `insecure = true`.", attr(root, "insecure"));
+    diagnostics.warning(
+      "Two ways to trust",
+      "`ca_data` has no meaning with `insecure = true`.",
+      attr(root, "insecure"),
+    );
 }

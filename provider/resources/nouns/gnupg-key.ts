@@ -14,5 +14,9 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   if (text.includes("PRIVATE KEY BLOCK"))
     diagnostics.error("A private key", "That is a private key. Give the public part: `gpg --armor --export KEY`.", at);
   else if ((text.match(/-----BEGIN PGP PUBLIC KEY BLOCK-----/g)?.length ?? 0) > 1)
-    diagnostics.error("More than one key", "Give one key: each key is an object of its own, so that each can be removed.", at);
+    diagnostics.error(
+      "More than one key",
+      "Give one key: each key is an object of its own, so that each can be removed.",
+      at,
+    );
 }

@@ -16,10 +16,18 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const [type, data, host] = ["type", "data", "host"].map((name) => stringField(config, name));
   const at = attr(root, "data");
   if (type === "https" && host?.startsWith("["))
-    diagnostics.error("A host with a port", "For `https` give the host's name alone: it counts for every port.", attr(root, "host"));
+    diagnostics.error(
+      "A host with a port",
+      "For `https` give the host's name alone: it counts for every port.",
+      attr(root, "host"),
+    );
   if (data === undefined) return;
   if (data.includes("PRIVATE KEY"))
-    diagnostics.error("A private key", "That is a private key. Give the public part: a certificate or a host's key.", at);
+    diagnostics.error(
+      "A private key",
+      "That is a private key. Give the public part: a certificate or a host's key.",
+      at,
+    );
   else if (type === "https") checkPem(data, PEM.certificate, "A certificate", at, diagnostics);
   else if (type === "ssh") sshKeys(data, at, diagnostics);
 }

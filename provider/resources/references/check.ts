@@ -59,7 +59,9 @@ async function isMissing(client: Client, place: Place, signal: AbortSignal, here
   const asked = answers(client);
   const answer =
     asked.get(key) ??
-    client.get(place, { deadline: Date.now() + ASK_MS, signal }).then((found) => !found.ok && found.problem.code === "not_found");
+    client
+      .get(place, { deadline: Date.now() + ASK_MS, signal })
+      .then((found) => !found.ok && found.problem.code === "not_found");
   asked.set(key, answer);
   const missing = await answer;
   return missing && (here || !plannedBy(client).has(key));
@@ -74,7 +76,12 @@ async function open(context: ResourceContext<Client>): Promise<Client | undefine
   }
 }
 
-async function say(client: Client, { path, text, place }: Reference, exists: boolean, context: ResourceContext<Client>): Promise<void> {
+async function say(
+  client: Client,
+  { path, text, place }: Reference,
+  exists: boolean,
+  context: ResourceContext<Client>,
+): Promise<void> {
   const word = WORDS[place.collection] ?? place.collection;
   const hint = await hintFor(client, place, text, context.signal);
   if (exists)
@@ -95,9 +102,14 @@ async function say(client: Client, { path, text, place }: Reference, exists: boo
 function referencesOf(noun: Noun, value: ValueMap): Reference[] {
   const from = placeOf(noun, value);
   const scope: Reference[] = [];
-  if (from.org) scope.push({ path: attr(root, "org"), text: from.org, place: { collection: "organizations", id: from.org } });
+  if (from.org)
+    scope.push({ path: attr(root, "org"), text: from.org, place: { collection: "organizations", id: from.org } });
   if (from.org && from.project)
-    scope.push({ path: attr(root, "project"), text: from.project, place: { collection: "projects", id: from.project, org: from.org } });
+    scope.push({
+      path: attr(root, "project"),
+      text: from.project,
+      place: { collection: "projects", id: from.project, org: from.org },
+    });
   return [...scope, ...within(noun.schema.attributes, value, root, from)];
 }
 

@@ -41,7 +41,9 @@ export async function warnOfLeftBehind(
   const limit = { deadline: Date.now() + 60_000, signal };
   const found = await (await client()).call<{ items?: Found[] }>("GET", `/v1/applications?${query}`, limit);
   if (!found.ok) return;
-  const left = (found.body.items ?? []).filter((one) => named(one.spec).some((text) => text !== undefined && isAt(noun, text, one, place)));
+  const left = (found.body.items ?? []).filter((one) =>
+    named(one.spec).some((text) => text !== undefined && isAt(noun, text, one, place)),
+  );
   if (left.length === 0) return;
   const names = left.slice(0, SHOWN).map((one) => `\`${printPlace({ ...one, collection: "applications" })}\``);
   diagnostics.warning(
@@ -52,6 +54,11 @@ export async function warnOfLeftBehind(
 }
 
 function isAt(noun: Noun, text: string, from: Found, place: Place): boolean {
-  const at = resolveReference(noun.collection, text, { collection: "applications", id: from.id, org: from.org, project: from.project });
+  const at = resolveReference(noun.collection, text, {
+    collection: "applications",
+    id: from.id,
+    org: from.org,
+    project: from.project,
+  });
   return printPlace(at) === printPlace(place);
 }

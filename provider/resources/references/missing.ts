@@ -13,7 +13,11 @@ export async function noSuch(client: Client, word: string, place: Place, signal:
 /** ` Did you mean …?`, from the ids beside a missing one, spelt with the prefix that it was written with. */
 export async function hintFor(client: Client, place: Place, text: string, signal: AbortSignal): Promise<string> {
   const { collection, org, project } = place;
-  const query = new URLSearchParams({ limit: String(MOST_NAMES), ...(org ? { org } : {}), ...(project ? { project } : {}) });
+  const query = new URLSearchParams({
+    limit: String(MOST_NAMES),
+    ...(org ? { org } : {}),
+    ...(project ? { project } : {}),
+  });
   const limit = { deadline: Date.now() + ASK_MS, signal };
   const found = await client.call<{ items?: { id: string }[] }>("GET", `/v1/${collection}?${query}`, limit);
   const prefix = text.slice(0, text.length - place.id.length);

@@ -14,12 +14,18 @@ const found = (source: string): string[] =>
 const app = (body: string): string => `resource "outpost_application" "a" {\n  id = "web"\n  ${body}\n}\n`;
 
 test.each([
-  ["on one line", app('source = { path = "x", target_revison = "v1" }'), ["web 3: source target_revison Did you mean `target_revision`?"]],
+  [
+    "on one line",
+    app('source = { path = "x", target_revison = "v1" }'),
+    ["web 3: source target_revison Did you mean `target_revision`?"],
+  ],
   ["with a colon", app('source = { path : "x", pth : "y" }'), ["web 3: source pth Did you mean `path`?"]],
   ["quoted", app('source = { "pth" = "y" }'), ["web 3: source pth Did you mean `path`?"]],
   [
     "over lines, below comments and texts with braces",
-    app('# source = { no = 1 }\n  source = {\n    path = "$${x}{" // {\n    /* } */ helm = { value = "${join(",", ["}"])}" }\n  }'),
+    app(
+      '# source = { no = 1 }\n  source = {\n    path = "$${x}{" // {\n    /* } */ helm = { value = "${join(",", ["}"])}" }\n  }',
+    ),
     ["web 6: source.helm value Did you mean `values`?"],
   ],
   [
@@ -35,10 +41,16 @@ test.each([
     ["undefined 3: inputs patern Did you mean `pattern`?"],
   ],
   ["far from every name", app("destination = { xyzzy = 1 }"), ["web 3: destination xyzzy"]],
-  ["right", app('source = { path = "x" == "y" ? "a" : "b", target_revision = var.x }\n  labels = { anything = 1 }'), []],
+  [
+    "right",
+    app('source = { path = "x" == "y" ? "a" : "b", target_revision = var.x }\n  labels = { anything = 1 }'),
+    [],
+  ],
   [
     "worked out",
-    app("source = merge({ pth = 1 }, {})\n  sources = [for x in y : { pth = x }]\n  destination = { for k, v in z : k => v }"),
+    app(
+      "source = merge({ pth = 1 }, {})\n  sources = [for x in y : { pth = x }]\n  destination = { for k, v in z : k => v }",
+    ),
     [],
   ],
   ["of another provider", 'resource "other_thing" "a" {\n  source = { pth = 1 }\n}\n', []],

@@ -42,7 +42,9 @@ class Reader {
     while (this.#at < this.#tokens.length) {
       const [word, type, , brace] = this.#tokens.slice(this.#at, this.#at + 4);
       const attributes =
-        word?.value === "resource" && type?.kind === "text" && brace?.value === "{" ? this.#schemaOf(type.value) : undefined;
+        word?.value === "resource" && type?.kind === "text" && brace?.value === "{"
+          ? this.#schemaOf(type.value)
+          : undefined;
       if (attributes) {
         this.#at += 4;
         out.push(this.#resource(type!.value, attributes));
@@ -84,7 +86,12 @@ class Reader {
     this.#items((name) => {
       const a = attributes[name.value];
       if (!a)
-        this.#misspelt.push({ name: name.value, within: path, line: name.line, hint: didYouMean(name.value, Object.keys(attributes)) });
+        this.#misspelt.push({
+          name: name.value,
+          within: path,
+          line: name.line,
+          hint: didYouMean(name.value, Object.keys(attributes)),
+        });
       this.#value(a, attr(path, name.value));
     });
   }

@@ -42,5 +42,9 @@ export class Watch {
 }
 
 function say(file: string, misspelt: Misspelt, isHere: boolean, diagnostics: Diagnostics): void {
-  diagnostics.warning("An attribute that Terraform drops", printMisspelt(file, misspelt), isHere ? misspelt.within : undefined);
+  diagnostics.warning(
+    "An attribute that Terraform drops",
+    printMisspelt(file, misspelt),
+    isHere ? misspelt.within : undefined,
+  );
 }

@@ -27,10 +27,20 @@ export interface Base {
 }
 
 const PEM = createCertificate().pem;
-const PRIVATE_KEY = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "pem", type: "pkcs1" }) as string;
+const PRIVATE_KEY = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({
+  format: "pem",
+  type: "pkcs1",
+}) as string;
 const DOTTED = { agent: "prod" };
-const app: JsonObject = { ...DOTTED, source: { repoUrl: "https://git.example.com/a.git", path: "x" }, destination: { namespace: "web" } };
-const from = (source: JsonObject): JsonObject => ({ ...app, source: { repoUrl: "https://git.example.com/a.git", ...source } });
+const app: JsonObject = {
+  ...DOTTED,
+  source: { repoUrl: "https://git.example.com/a.git", path: "x" },
+  destination: { namespace: "web" },
+};
+const from = (source: JsonObject): JsonObject => ({
+  ...app,
+  source: { repoUrl: "https://git.example.com/a.git", ...source },
+});
 const set: JsonObject = {
   ...DOTTED,
   generators: [{ list: { elements: [{ name: "a" }] } }],
@@ -101,7 +111,10 @@ export const BASES: Readonly<Record<string, Base>> = {
   Cluster: {
     spec: { ...DOTTED, server: "https://one.example.com" },
     // The two exclude each other.
-    instead: { exec: { ...DOTTED, server: "https://one.example.com" }, awsAuth: { ...DOTTED, server: "https://one.example.com" } },
+    instead: {
+      exec: { ...DOTTED, server: "https://one.example.com" },
+      awsAuth: { ...DOTTED, server: "https://one.example.com" },
+    },
     samples: { appProject: ["shop", "other"], caData: [PEM] },
   },
   AppProject: {
@@ -152,13 +165,19 @@ export const BASES: Readonly<Record<string, Base>> = {
     instead: {
       "strategy.rollingSync": {
         ...set,
-        strategy: { type: "RollingSync", rollingSync: { steps: [{ matchExpressions: [{ key: "a", operator: "In", values: ["b"] }] }] } },
+        strategy: {
+          type: "RollingSync",
+          rollingSync: { steps: [{ matchExpressions: [{ key: "a", operator: "In", values: ["b"] }] }] },
+        },
       },
     },
     samples: {
       generators: [[{ clusters: {} }], [{ list: { elements: [{ n: 1e21, z: 0, f: false }] } }, { clusters: {} }]],
       templatePatch: ["metadata:\n  labels: { a: b }\n", "spec: {}\n"],
-      template: [{ metadata: { name: "x" } }, { metadata: { name: "{{ .name }}" }, spec: { n: 0.1, l: [], o: {}, f: false, z: 0 } }],
+      template: [
+        { metadata: { name: "x" } },
+        { metadata: { name: "{{ .name }}" }, spec: { n: 0.1, l: [], o: {}, f: false, z: 0 } },
+      ],
       goTemplateOptions: [[], ["missingkey=error"]],
       "*.maxUpdate": ["25%", "1"],
     },

@@ -40,7 +40,10 @@ export class Core {
     return this.#value(answer.new_state) as ValueMap;
   }
   /** Validates and plans. The plan is what core shows: empty when planned and prior are the same. */
-  async plan(config: ValueMap, prior: ValueMap | null): Promise<{ planned: ValueMap; empty: boolean; replaces: number }> {
+  async plan(
+    config: ValueMap,
+    prior: ValueMap | null,
+  ): Promise<{ planned: ValueMap; empty: boolean; replaces: number }> {
     const type_name = this.#type;
     await this.#call("ValidateResourceConfig", {
       type_name,
@@ -55,7 +58,11 @@ export class Core {
     });
     const planned = this.#value(answer.planned_state) as ValueMap;
     const type = objectOf(this.attributes);
-    return { planned, empty: prior !== null && equal(type, planned, prior), replaces: answer.requires_replace?.length ?? 0 };
+    return {
+      planned,
+      empty: prior !== null && equal(type, planned, prior),
+      replaces: answer.requires_replace?.length ?? 0,
+    };
   }
   async apply(config: ValueMap, prior: ValueMap | null, planned: ValueMap): Promise<ValueMap> {
     const answer = await this.#call("ApplyResourceChange", {
@@ -69,7 +76,12 @@ export class Core {
   async destroy(state: ValueMap): Promise<void> {
     const type_name = this.#type;
     const prior_state = this.#message(state);
-    await this.#call("ApplyResourceChange", { type_name, prior_state, planned_state: this.#message(null), config: this.#message(null) });
+    await this.#call("ApplyResourceChange", {
+      type_name,
+      prior_state,
+      planned_state: this.#message(null),
+      config: this.#message(null),
+    });
   }
   stop(): void {
     this.#session.stop("the test is over");

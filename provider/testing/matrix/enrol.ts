@@ -24,7 +24,11 @@ export async function enrolAgent(service: RealService, id: string): Promise<void
     version: "0.1.0",
   };
   const sorted = JSON.stringify(Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))));
-  const key = createPrivateKey({ key: Buffer.concat([SEED_HEAD, Buffer.from(seed, "base64url")]), format: "der", type: "pkcs8" });
+  const key = createPrivateKey({
+    key: Buffer.concat([SEED_HEAD, Buffer.from(seed, "base64url")]),
+    format: "der",
+    type: "pkcs8",
+  });
   const proof = sign(null, Buffer.from(`outpost/enrol/v1\n${sorted}`), key).toString("base64url");
   const answer = await service.ask("POST", "/v1/worker/enrol", { ...fields, proof });
   if (answer.status !== 200) throw new Error(`agent ${id} could not enrol: ${JSON.stringify(answer.body)}`);

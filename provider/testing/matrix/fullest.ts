@@ -50,7 +50,13 @@ export class Fullest {
     return out;
   }
 
-  async #fill(name: string, base: Base, start: Spec, path: string, wanted: ReadonlySet<string> | undefined): Promise<Set<string>> {
+  async #fill(
+    name: string,
+    base: Base,
+    start: Spec,
+    path: string,
+    wanted: ReadonlySet<string> | undefined,
+  ): Promise<Set<string>> {
     const legal = this.#legal(base);
     const has = new Set<string>(fieldsIn(start));
     let spec = start;
@@ -81,5 +87,8 @@ export class Fullest {
 function fieldsIn(json: Json, at: readonly string[] = []): string[] {
   if (Array.isArray(json)) return json.flatMap((one) => fieldsIn(one, at));
   if (typeof json !== "object" || json === null) return [];
-  return Object.entries(json).flatMap(([name, value]) => [dotted([...at, name]), ...fieldsIn(value as Json, [...at, name])]);
+  return Object.entries(json).flatMap(([name, value]) => [
+    dotted([...at, name]),
+    ...fieldsIn(value as Json, [...at, name]),
+  ]);
 }

@@ -35,7 +35,12 @@ export const JSON_TEXTS: readonly JsonObject[] = [
   {},
   { a: 1 },
   { zero: 0, no: false, text: "", none: [], nothing: {}, list: [0, false, "", [], {}], "a/b.c": { "~": "ü" } },
-  { n: [1e21, 5e-324, 1.7976931348623157e308, 0.1, -1.5e-7, 9007199254740991, 9007199254740992, 123456789.12345678, 0.30000000000000004] },
+  {
+    n: [
+      1e21, 5e-324, 1.7976931348623157e308, 0.1, -1.5e-7, 9007199254740991, 9007199254740992, 123456789.12345678,
+      0.30000000000000004,
+    ],
+  },
 ];
 
 export class Legal {
@@ -122,7 +127,8 @@ export class Legal {
     const [step, ...rest] = path;
     if (step === undefined) return value;
     if (typeof step === "number") {
-      const list = Array.isArray(base) && base.length > 0 ? [...base] : [this.least(this.#whole(schema.items!), [...done, step])];
+      const list =
+        Array.isArray(base) && base.length > 0 ? [...base] : [this.least(this.#whole(schema.items!), [...done, step])];
       list[step] = this.#put(this.#whole(schema.items!), list[step], rest, [...done, step], value)!;
       return list;
     }
@@ -141,8 +147,11 @@ function numbers({ type, minimum, maximum }: JsonSchema): number[] {
 }
 
 function texts({ pattern, minLength = 0, maxLength = 1e9 }: JsonSchema): string[] {
-  const fits = (text: string) => text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, "u").test(text));
-  const long = fits("x".repeat(maxLength > 300 ? 300 : maxLength)) ? ["x".repeat(maxLength > 300 ? 300 : maxLength)] : [];
+  const fits = (text: string) =>
+    text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, "u").test(text));
+  const long = fits("x".repeat(maxLength > 300 ? 300 : maxLength))
+    ? ["x".repeat(maxLength > 300 ? 300 : maxLength)]
+    : [];
   return [...TEXTS.filter(fits).slice(0, 4), ...long];
 }
 

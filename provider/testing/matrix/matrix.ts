@@ -12,7 +12,11 @@ import { viewOfSpec, viewOfState } from "./view.ts";
 type JsonObject = { readonly [name: string]: Json };
 
 /** What became of one value: the promise held, the service does not take the value, or a lie and where. */
-export type Verdict = { kind: "held" } | { kind: "same" } | { kind: "refused"; why: string } | { kind: "lie"; what: string };
+export type Verdict =
+  | { kind: "held" }
+  | { kind: "same" }
+  | { kind: "refused"; why: string }
+  | { kind: "lie"; what: string };
 
 /** The object that the cases change: one of its scope, or of the organisation that is named. */
 interface At {
@@ -41,7 +45,13 @@ export class Matrix {
   /** The starting point that the service holds now, if it does. */
   #holds: string | undefined;
 
-  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas, { org: given, id = "matrix" }: At) {
+  private constructor(
+    service: RealService,
+    noun: Noun,
+    core: Core,
+    schemas: Schemas,
+    { org: given, id = "matrix" }: At,
+  ) {
     this.#service = service;
     this.#noun = noun;
     this.#core = core;
@@ -51,7 +61,13 @@ export class Matrix {
     this.#path = `/v1/${noun.collection}/${id}${org && `?org=${org}`}`;
     this.#importId = org ? `${org}/${id}` : id;
   }
-  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas, at: At = {}): Promise<Matrix> {
+  static async open(
+    service: RealService,
+    noun: Noun,
+    provider: Provider,
+    schemas: Schemas,
+    at: At = {},
+  ): Promise<Matrix> {
     return new Matrix(service, noun, await Core.open(provider, noun.type), schemas, at);
   }
   close(): void {
@@ -73,7 +89,8 @@ export class Matrix {
     const second = await this.#imported(wanted);
     if (second.kind === "lie") return second;
     return (
-      (await this.#restore(first, first.view, after.view)) ?? (await this.#restore(second, after.view, first.view)) ?? { kind: "held" }
+      (await this.#restore(first, first.view, after.view)) ??
+      (await this.#restore(second, after.view, first.view)) ?? { kind: "held" }
     );
   }
 
@@ -101,12 +118,20 @@ export class Matrix {
     const config = configOf(this.#core.attributes, state);
     if (this.#core.attributes.credentials) config.set("credentials", this.#secretsOf(spec.credentials));
     const { empty, planned } = await this.#core.plan(config, state);
-    if (!empty) return { kind: "lie", what: `the plan after an import is not empty: ${this.#shown(state)} → ${this.#shown(planned)}` };
+    if (!empty)
+      return {
+        kind: "lie",
+        what: `the plan after an import is not empty: ${this.#shown(state)} → ${this.#shown(planned)}`,
+      };
     return { kind: "imported", state, config };
   }
 
   /** Brings the object, which says `now`, back to a configuration that says `wanted`. */
-  async #restore({ state, config }: { state: ValueMap; config: ValueMap }, wanted: string, now: string): Promise<Verdict | undefined> {
+  async #restore(
+    { state, config }: { state: ValueMap; config: ValueMap },
+    wanted: string,
+    now: string,
+  ): Promise<Verdict | undefined> {
     const lie = (what: string): Verdict => ({ kind: "lie", what });
     const seen = await this.#core.refresh(state);
     if (this.#shown(seen) !== now) return lie(`the state shows ${this.#shown(seen)}, the service holds ${now}`);
@@ -115,13 +140,16 @@ export class Matrix {
     const { planned, empty, replaces } = await this.#core.plan(config, seen);
     if (empty) return lie(`the plan is empty, though ${wanted} became ${now}`);
     if (replaces > 0) return lie("the plan replaces the object, though the service changed it in place");
-    if (this.#shown(planned) !== wanted) return lie(`the plan wants ${this.#shown(planned)}, the configuration says ${wanted}`);
+    if (this.#shown(planned) !== wanted)
+      return lie(`the plan wants ${this.#shown(planned)}, the configuration says ${wanted}`);
     const applied = await this.#core.apply(config, seen, planned);
     const held = await this.#view();
     if (held !== wanted) return lie(`after the apply the service holds ${held}, the configuration says ${wanted}`);
     const settled = await this.#core.refresh(applied);
     const next = await this.#core.plan(config, settled);
-    return next.empty ? undefined : lie(`the plan after the apply is not empty: ${this.#shown(settled)} → ${this.#shown(next.planned)}`);
+    return next.empty
+      ? undefined
+      : lie(`the plan after the apply is not empty: ${this.#shown(settled)} → ${this.#shown(next.planned)}`);
   }
 
   /** The credentials of a spec as a configuration has them; null when it has none. */
@@ -135,8 +163,11 @@ export class Matrix {
   }
   async #put(spec: JsonObject): Promise<{ ok: true; view: string } | { ok: false; why: string }> {
     const { status, body } = await this.#service.ask("PUT", this.#path, { spec });
-    if (status >= 500) throw new Error(`the service answered ${status} to ${JSON.stringify(spec)}: ${JSON.stringify(body)}`);
-    return status < 300 ? { ok: true, view: this.#viewOf(body) } : { ok: false, why: `${String(body.pointer)} ${String(body.detail)}` };
+    if (status >= 500)
+      throw new Error(`the service answered ${status} to ${JSON.stringify(spec)}: ${JSON.stringify(body)}`);
+    return status < 300
+      ? { ok: true, view: this.#viewOf(body) }
+      : { ok: false, why: `${String(body.pointer)} ${String(body.detail)}` };
   }
   async #view(): Promise<string> {
     return this.#viewOf((await this.#service.ask("GET", this.#path)).body);
@@ -147,7 +178,8 @@ export class Matrix {
 }
 
 /** As text, with any version of credentials that are there the same: it only says when to send them again. */
-const withoutVersion = (view: Json): string => JSON.stringify(view, (name, one) => (name === "credentials_version" && one ? "given" : one));
+const withoutVersion = (view: Json): string =>
+  JSON.stringify(view, (name, one) => (name === "credentials_version" && one ? "given" : one));
 
 /** Objects that the cases refer to. */
 export async function putNeighbours(service: RealService): Promise<void> {
@@ -161,5 +193,6 @@ export async function putNeighbours(service: RealService): Promise<void> {
   await enrolAgent(service, "prod");
   for (const id of ["shop", "other"]) await put(`appprojects/${id}`, { agent: "prod" });
   for (const id of ["one", "two"]) await put(`clusters/${id}`, { agent: "prod", server: `https://${id}.example.com` });
-  for (const id of ["code", "more"]) await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
+  for (const id of ["code", "more"])
+    await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
 }

@@ -6,6 +6,10 @@ const folder = new URL("../../generated/", import.meta.url);
 /** Every noun of the contract, from the generated tables: a new one is there by itself. */
 export async function loadNouns(): Promise<Noun[]> {
   const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith("-request.ts"));
-  const modules = files.sort().map(async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>);
-  return (await Promise.all(modules)).map((module) => Object.values(module).find((value): value is Noun => typeof value === "object")!);
+  const modules = files
+    .sort()
+    .map(async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>);
+  return (await Promise.all(modules)).map(
+    (module) => Object.values(module).find((value): value is Noun => typeof value === "object")!,
+  );
 }

@@ -50,14 +50,17 @@ export class TaskMatrix {
     if (shown !== held) return lie(`the state shows ${shown}, the service holds ${held}`);
     const settled = await this.#core.refresh(state);
     const { empty, planned: next, replaces } = await this.#core.plan(config, settled);
-    if (!empty) return lie(`the plan after the apply is not empty: ${shown} → ${this.#shown(next)} (${replaces} replace it)`);
+    if (!empty)
+      return lie(`the plan after the apply is not empty: ${shown} → ${this.#shown(next)} (${replaces} replace it)`);
     await this.#core.destroy(settled);
     return { kind: "held" };
   }
 
   #configOf(request: JsonObject): ValueMap {
     const given = fromSpec(
-      Object.fromEntries(Object.entries(taskRequest).map(([name, a]) => [name, { ...a, default: undefined }])) as Attributes,
+      Object.fromEntries(
+        Object.entries(taskRequest).map(([name, a]) => [name, { ...a, default: undefined }]),
+      ) as Attributes,
       request,
       null,
     );
@@ -70,4 +73,5 @@ export class TaskMatrix {
 }
 
 /** An empty list means nothing in a request, and the service shows one where nothing was given. */
-const print = (view: Json): string => JSON.stringify(view, (_, one) => (Array.isArray(one) && one.length === 0 ? null : one));
+const print = (view: Json): string =>
+  JSON.stringify(view, (_, one) => (Array.isArray(one) && one.length === 0 ? null : one));

@@ -16,13 +16,20 @@ export function viewOfSpec(schemas: Schemas, schema: JsonSchema, json: Json | un
   if (isFreeForm(whole)) return { json: stable(json) };
   if (whole.type === "object") {
     if (whole.properties) {
-      const shown = Object.entries(whole.properties).filter(([, p]) => !p["x-internal"] && !resolve(schemas, p).writeOnly);
+      const shown = Object.entries(whole.properties).filter(
+        ([, p]) => !p["x-internal"] && !resolve(schemas, p).writeOnly,
+      );
       return Object.fromEntries(
-        shown.map(([name, p]) => [p["x-terraform-name"] ?? snake(name), viewOfSpec(schemas, p, (json as { [k: string]: Json })[name])]),
+        shown.map(([name, p]) => [
+          p["x-terraform-name"] ?? snake(name),
+          viewOfSpec(schemas, p, (json as { [k: string]: Json })[name]),
+        ]),
       );
     }
     const values = whole.additionalProperties as JsonSchema;
-    return sorted(Object.fromEntries(Object.entries(json as object).map(([k, v]) => [k, viewOfSpec(schemas, values, v)])));
+    return sorted(
+      Object.fromEntries(Object.entries(json as object).map(([k, v]) => [k, viewOfSpec(schemas, values, v)])),
+    );
   }
   if (whole.type === "array")
     return inOrder(
@@ -46,14 +53,19 @@ function view(a: Attribute, value: Value): Json {
     if (a.rules?.json ?? a.rules?.each?.json) return { json: stable(JSON.parse(one as string)) };
     return typeof one === "string" || typeof one === "boolean" ? one : Number(print(one as Numeric));
   };
-  if (Array.isArray(value)) return inOrder(value.map(inner), a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set"));
-  if (isMap(value) && a.nesting !== "single") return sorted(Object.fromEntries([...value].map(([k, v]) => [k, inner(v)])));
+  if (Array.isArray(value))
+    return inOrder(value.map(inner), a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set"));
+  if (isMap(value) && a.nesting !== "single")
+    return sorted(Object.fromEntries([...value].map(([k, v]) => [k, inner(v)])));
   return inner(value);
 }
 
-const sorted = (value: { [name: string]: Json }): Json => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+const sorted = (value: { [name: string]: Json }): Json =>
+  Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 /** JSON with the names of objects in order; numbers print as the doubles that they are. */
 const stable = (json: Json): string =>
-  JSON.stringify(json, (_, value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? sorted(value) : value));
+  JSON.stringify(json, (_, value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) ? sorted(value) : value,
+  );
 const inOrder = (list: Json[], isSet: boolean): Json =>
   isSet ? [...list].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;

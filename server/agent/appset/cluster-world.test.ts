@@ -50,9 +50,15 @@ test.each<[string, Record<string, string>, string | undefined, boolean]>([
   ["another tenant", { [TENANT]: "a/-" }, "b/-", false],
 ])("a template's GitHub App lists repositories and pull requests for %s", async (_, annotations, tenant, want) => {
   const fields = { githubAppID: "7", githubAppPrivateKey: "pem", url: "https://github.com/platform/" };
-  const data = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
+  const data = Object.fromEntries(
+    Object.entries(fields).map(([name, text]) => [name, Buffer.from(text).toString("base64")]),
+  );
   const one = { ...secret("app", { [TYPE]: "repo-creds" }), data };
   const items = [{ ...one, metadata: { ...one.metadata, annotations } }];
-  const world = clusterWorld({ home: { list: async () => done({ items }) }, namespace: "outpost", tenant } as unknown as WorldOptions);
+  const world = clusterWorld({
+    home: { list: async () => done({ items }) },
+    namespace: "outpost",
+    tenant,
+  } as unknown as WorldOptions);
   expect((await world.githubApp("app", "team")).kind === "done").toBe(want);
 });

@@ -30,7 +30,8 @@ export function clusterWorld(options: WorldOptions): World {
   const access = (url: string, project?: string) => options.access(url, project, tenant);
   // By list, because only that is granted: which Secrets there are is not known before.
   const one = async (resource: Resource, name: string): Promise<Outcome<KubeObject>> => {
-    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return stop(APPSET.params, `${JSON.stringify(name)} is not a name of a ${resource.kind}`);
+    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name))
+      return stop(APPSET.params, `${JSON.stringify(name)} is not a name of a ${resource.kind}`);
     const found = await home.list(resource, { namespace, fieldSelector: `metadata.name=${name}` });
     if (found.kind !== "done") return found;
     return found.value.items[0]
@@ -55,7 +56,8 @@ export function clusterWorld(options: WorldOptions): World {
       const secret = await one(RESOURCES.secret, name);
       if (secret.kind !== "done") return secret;
       // What another tenant keeps is as good as absent.
-      if (!serves(tenantOf(secret.value), tenant)) return stop(APPSET.params, `there is no Secret ${name} in namespace ${namespace}`);
+      if (!serves(tenantOf(secret.value), tenant))
+        return stop(APPSET.params, `there is no Secret ${name} in namespace ${namespace}`);
       // A template is lent to what a project permits, and a host tells of all that the app sees: of the agent's own scope it must be allowed.
       const lent = typeOf(secret.value) === "repo-creds" && tenantOf(secret.value) !== undefined;
       const refused = lent ? undefined : notFor(secret.value, tenant, "set");
@@ -94,7 +96,11 @@ export function withheld({ metadata, type }: KubeObject): string | undefined {
 export const FOR_TENANTS = "outpost.dev/tenants";
 
 /** Why a tenant's set may not use a Secret or ConfigMap of the agent's namespace: the set says where the token goes. */
-function notFor({ kind = "Secret", metadata }: KubeObject, tenant: string | undefined, chosen: "set" | "operator"): string | undefined {
+function notFor(
+  { kind = "Secret", metadata }: KubeObject,
+  tenant: string | undefined,
+  chosen: "set" | "operator",
+): string | undefined {
   if (tenant === undefined || chosen === "operator") return undefined;
   const listed = (metadata.annotations?.[FOR_TENANTS] ?? "").split(",").map((one) => one.trim());
   if (listed.some((one) => one === "*" || (one !== "" && serves(one, tenant)))) return undefined;
@@ -117,15 +123,20 @@ export function appOf(secret: KubeObject, project: string | undefined): Outcome<
   if (refused) return stop(APPSET.params, refused);
   const field = fieldsOf(secret);
   const [id, key, own] = [field("githubAppID").trim(), field("githubAppPrivateKey"), field("project").trim()];
-  if (!id || !key) return stop(APPSET.params, `Secret ${name} holds no GitHub App: it needs githubAppID and githubAppPrivateKey`);
+  if (!id || !key)
+    return stop(APPSET.params, `Secret ${name} holds no GitHub App: it needs githubAppID and githubAppPrivateKey`);
   if (own && own !== project)
     return stop(APPSET.params, `Secret ${name} is kept for project ${own}: the set's template must name that project`);
-  const [installationId, baseUrl] = [field("githubAppInstallationID").trim(), field("githubAppEnterpriseBaseUrl").trim()];
+  const [installationId, baseUrl] = [
+    field("githubAppInstallationID").trim(),
+    field("githubAppEnterpriseBaseUrl").trim(),
+  ];
   const githubApp = { id, ...(installationId ? { installationId } : {}), ...(baseUrl ? { baseUrl } : {}) };
   return done({ githubApp, githubAppPrivateKey: new Secret(key) });
 }
 
-const typeOf = ({ metadata }: Pick<KubeObject, "metadata">): string | undefined => metadata.labels?.["argocd.argoproj.io/secret-type"];
+const typeOf = ({ metadata }: Pick<KubeObject, "metadata">): string | undefined =>
+  metadata.labels?.["argocd.argoproj.io/secret-type"];
 
 const fieldsOf =
   ({ data }: KubeObject) =>
@@ -176,6 +187,14 @@ const COPIES: ReadonlySet<string> = new Set([
 function clusterOf(secret: KubeObject): Cluster {
   const field = fieldsOf(secret);
   const { labels } = secret.metadata;
-  const annotations = Object.fromEntries(Object.entries(secret.metadata.annotations ?? {}).filter(([key]) => !COPIES.has(key)));
-  return { name: field("name") || field("server"), server: field("server"), project: field("project"), labels, annotations };
+  const annotations = Object.fromEntries(
+    Object.entries(secret.metadata.annotations ?? {}).filter(([key]) => !COPIES.has(key)),
+  );
+  return {
+    name: field("name") || field("server"),
+    server: field("server"),
+    project: field("project"),
+    labels,
+    annotations,
+  };
 }

@@ -3,33 +3,70 @@ import { HOOK_CALLS } from "../../control/testing/hooks.ts";
 import { asksPlugin, concerns } from "./concerns.ts";
 import type { ApplicationSetSpec } from "./types.ts";
 
-const set = (...generators: object[]) => ({ generators, template: { metadata: {}, spec: {} } }) as unknown as ApplicationSetSpec;
+const set = (...generators: object[]) =>
+  ({ generators, template: { metadata: {}, spec: {} } }) as unknown as ApplicationSetSpec;
 
 test.each([
   ["a generator's repository", set({ git: { repoURL: "git@github.com:acme/shop.git" } }), true],
-  ["one within a matrix", set({ matrix: { generators: [{ list: {} }, { git: { repoURL: "https://github.com/Acme/Shop" } }] } }), true],
+  [
+    "one within a matrix",
+    set({ matrix: { generators: [{ list: {} }, { git: { repoURL: "https://github.com/Acme/Shop" } }] } }),
+    true,
+  ],
   ["another repository", set({ git: { repoURL: "https://github.com/acme/other" } }), false],
-  ["pull requests of it", set({ pullRequest: { github: { owner: "acme", repo: "shop" }, requeueAfterSeconds: 600 } }), true],
-  ["pull requests of another", set({ pullRequest: { gitea: { owner: "acme", repo: "other", api: "https://h" } } }), false],
+  [
+    "pull requests of it",
+    set({ pullRequest: { github: { owner: "acme", repo: "shop" }, requeueAfterSeconds: 600 } }),
+    true,
+  ],
+  [
+    "pull requests of another",
+    set({ pullRequest: { gitea: { owner: "acme", repo: "other", api: "https://h" } } }),
+    false,
+  ],
   ["a project of GitLab by its path", set({ pullRequest: { gitlab: { project: "acme/shop" } } }), true],
   ["a project of GitLab by its number", set({ pullRequest: { gitlab: { project: "278964" } } }), true],
   ["all of its organisation", set({ scmProvider: { github: { organization: "Acme" } } }), true],
   ["all of another organisation", set({ scmProvider: { gitea: { owner: "acm" } } }), false],
-  ["all of a project of Bitbucket Server", set({ scmProvider: { bitbucketServer: { project: "ACME", api: "https://h" } } }), true],
+  [
+    "all of a project of Bitbucket Server",
+    set({ scmProvider: { bitbucketServer: { project: "ACME", api: "https://h" } } }),
+    true,
+  ],
   ["a repository of Bitbucket", set({ pullRequest: { bitbucket: { owner: "acme", repo: "shop" } } }), true],
   ["another of Bitbucket Server", set({ pullRequest: { bitbucketServer: { project: "ACME", repo: "other" } } }), false],
-  ["what another generator names", set({ matrix: { generators: [{ list: {} }, { git: { repoURL: "{{ .url }}" } }] } }), true],
-  ["what another generator asks about", set({ pullRequest: { github: { owner: "acme", repo: "{{ .repository }}" } } }), true],
+  [
+    "what another generator names",
+    set({ matrix: { generators: [{ list: {} }, { git: { repoURL: "{{ .url }}" } }] } }),
+    true,
+  ],
+  [
+    "what another generator asks about",
+    set({ pullRequest: { github: { owner: "acme", repo: "{{ .repository }}" } } }),
+    true,
+  ],
   ["CodeCommit's repositories", set({ scmProvider: { awsCodeCommit: { region: "eu-central-1" } } }), false],
-  ["nothing of the kind", set({ list: { elements: [{ repo: "shop" }] } }, { pullRequest: null }, { scmProvider: { github: null } }), false],
+  [
+    "nothing of the kind",
+    set({ list: { elements: [{ repo: "shop" }] } }, { pullRequest: null }, { scmProvider: { github: null } }),
+    false,
+  ],
 ])("%s", (_, spec, want) => expect(concerns(spec, "https://github.com/acme/shop.git")).toBe(want));
 
 const PLUGIN = { plugin: { configMapRef: { name: "p" } } };
 test.each([
   ["by itself", set({ list: {} }, PLUGIN), true],
   ["within a matrix", set({ matrix: { generators: [{ list: {} }, PLUGIN] } }), true],
-  ["within a merge within a matrix", set({ matrix: { generators: [{ merge: { generators: [PLUGIN] } }, { list: {} }] } }), true],
-  ["as the plugin of a source alone", set({ list: {}, template: { spec: { source: { plugin: { name: "p" } } } } }), false],
+  [
+    "within a merge within a matrix",
+    set({ matrix: { generators: [{ merge: { generators: [PLUGIN] } }, { list: {} }] } }),
+    true,
+  ],
+  [
+    "as the plugin of a source alone",
+    set({ list: {}, template: { spec: { source: { plugin: { name: "p" } } } } }),
+    false,
+  ],
   ["not at all", set({ list: {} }, { plugin: null }, { matrix: null }), false],
 ])("a plugin is asked %s", (_, { generators }, want) => expect(asksPlugin(generators)).toBe(want));
 
@@ -50,11 +87,15 @@ test.each([
   const pullRequest = { azuredevops: { organization, project: "My Team", repo: "My Shop" } };
   expect(concerns(set({ pullRequest }), url)).toBe(want);
   const scmProvider = { azureDevOps: { organization, teamProject: "My Team" } };
-  expect(concerns(set({ scmProvider }), url)).toBe(url.includes(`/${organization}`) || url.includes(`//${organization}.`));
+  expect(concerns(set({ scmProvider }), url)).toBe(
+    url.includes(`/${organization}`) || url.includes(`//${organization}.`),
+  );
 });
 
 const HOSTS = ["bitbucket", "bitbucketServer", "azureDevOps"] as const;
-const TOLD = HOOK_CALLS.filter(({ provider, want }) => HOSTS.some((one) => one === provider) && typeof want !== "string");
+const TOLD = HOOK_CALLS.filter(
+  ({ provider, want }) => HOSTS.some((one) => one === provider) && typeof want !== "string",
+);
 const ASKED = {
   bitbucket: [{ owner: "team", repo: "shop" }, { owner: "team" }],
   bitbucketServer: [{ project: "TEAM", repo: "shop" }, { project: "TEAM" }],

@@ -15,8 +15,10 @@ function inside(value: unknown, url: string, path: string | undefined, depth: nu
   if (value === null || typeof value !== "object" || depth > MAX_DEPTH) return false;
   return Object.entries(value).some(([name, member]) => {
     // What another generator fills in may be any repository; in a template it is none that the set itself reads.
-    if (name === "repoURL" && typeof member === "string") return sameRepository(member, url) || (!inTemplate && isTemplate(member));
-    if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(name, member, path)) return true;
+    if (name === "repoURL" && typeof member === "string")
+      return sameRepository(member, url) || (!inTemplate && isTemplate(member));
+    if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(name, member, path))
+      return true;
     return inside(member, url, path, depth + 1, inTemplate || name === "template");
   });
 }
@@ -25,7 +27,9 @@ function inside(value: unknown, url: string, path: string | undefined, depth: nu
 export function asksPlugin(generators: Generator[] | undefined, depth = 0): boolean {
   if (!Array.isArray(generators) || depth > MAX_DEPTH) return false;
   return generators.some(
-    (one) => Boolean(one?.plugin) || [one?.matrix, one?.merge].some((of) => asksPlugin((of as Free | undefined)?.generators, depth + 1)),
+    (one) =>
+      Boolean(one?.plugin) ||
+      [one?.matrix, one?.merge].some((of) => asksPlugin((of as Free | undefined)?.generators, depth + 1)),
   );
 }
 

@@ -29,7 +29,10 @@ export interface SetControllerOptions {
   integrity?(url: string, project?: string): Integrity | undefined;
   allowedProviders?: readonly string[];
   /** Somebody in this process who follows the applications already; without it they are watched. */
-  applications?(on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void }): Promise<void>;
+  applications?(on: {
+    replace(items: KubeObject[]): void;
+    change(type: string, object: KubeObject): void;
+  }): Promise<void>;
   /** Hears of what happened to the applications of a set. */
   happened?: SetDeps["happened"];
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -83,12 +86,19 @@ export class SetController {
     const { home, happened, now = Date.now } = this.#options;
     const applications = {
       get: (name: string) => this.#applications.get(this.#nameOf({ metadata: { name, namespace } })),
-      all: () => [...this.#applications.values()].filter(({ metadata }) => (metadata.namespace ?? namespace) === namespace),
+      all: () =>
+        [...this.#applications.values()].filter(({ metadata }) => (metadata.namespace ?? namespace) === namespace),
       seen: (app: LiveApplication) => this.#seenApplication(app),
     };
     // Who may make sets elsewhere may not make us call any host: there the operator names them.
     const allowedProviders = this.#options.allowedProviders ?? (namespace === this.#options.namespace ? undefined : []);
-    const world = clusterWorld({ ...this.#options, allowedProviders, namespace, tenant, clusters: () => this.#clusters.values() });
+    const world = clusterWorld({
+      ...this.#options,
+      allowedProviders,
+      namespace,
+      tenant,
+      clusters: () => this.#clusters.values(),
+    });
     const written = (set: ApplicationSet) => this.#seenSet(set);
     const made = { home, namespace, world, applications, written, happened, ...this.#memory(), now };
     this.#deps.set(key, made);
@@ -116,7 +126,9 @@ export class SetController {
           for (const item of items) this.#seenApplication(item as LiveApplication);
         },
         change: (type, object) =>
-          type === "DELETED" ? this.#goneApplication(this.#nameOf(object)) : this.#seenApplication(object as LiveApplication),
+          type === "DELETED"
+            ? this.#goneApplication(this.#nameOf(object))
+            : this.#seenApplication(object as LiveApplication),
       }),
       this.#watches.watch(RESOURCES.secret, "argocd.argoproj.io/secret-type=cluster", {
         replace: (items) => {
@@ -154,7 +166,8 @@ export class SetController {
   /** Lets the work that runs come to its end. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const timer of [...[...this.#timers.values()].map(({ timer }) => timer), ...this.#plugins.values()]) clearTimeout(timer);
+    for (const timer of [...[...this.#timers.values()].map(({ timer }) => timer), ...this.#plugins.values()])
+      clearTimeout(timer);
     let late: NodeJS.Timeout | undefined;
     const ended = Promise.all([...this.#running.values()].map(({ work }) => work));
     await Promise.race([ended, new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)))]);
@@ -168,7 +181,9 @@ export class SetController {
       known: (set) => {
         const name = this.#nameOf(set);
         const given = this.#given.get(name);
-        return given && given.inputs === this.#sets.get(name)?.inputs && Date.now() < given.until ? given.made : undefined;
+        return given && given.inputs === this.#sets.get(name)?.inputs && Date.now() < given.until
+          ? given.made
+          : undefined;
       },
       gave: (set, made) => {
         const name = this.#nameOf(set);
@@ -252,7 +267,8 @@ export class SetController {
       );
       const until = this.#given.get(name)?.until;
       // Not later than the answer holds, however often applications were news in between.
-      const due = until === undefined || next === undefined ? next : Math.max(20, Math.min(next, until + 20 - Date.now()));
+      const due =
+        until === undefined || next === undefined ? next : Math.max(20, Math.min(next, until + 20 - Date.now()));
       if (due !== undefined && this.#sets.has(name)) this.add(name, due);
     } catch (error) {
       // A bug, or a specification of a shape nobody thought of: this set waits and says so, the others go on.
@@ -276,7 +292,11 @@ export class SetController {
     const { uid, generation, annotations, finalizers, deletionTimestamp } = set.metadata;
     const inputs = markOf({ uid, generation, spec: set.spec, annotations, finalizers, deletionTimestamp });
     const old = this.#sets.get(name);
-    if (old?.set.metadata.uid === uid && !isNewer(set.metadata.resourceVersion ?? "", old?.set.metadata.resourceVersion ?? "")) return;
+    if (
+      old?.set.metadata.uid === uid &&
+      !isNewer(set.metadata.resourceVersion ?? "", old?.set.metadata.resourceVersion ?? "")
+    )
+      return;
     this.#sets.set(name, { set, inputs });
     if (old?.inputs !== inputs) this.add(name);
   }
@@ -314,7 +334,10 @@ export class SetController {
   #matters(owner: string, old: LiveApplication | undefined, app: LiveApplication): boolean {
     if (!old || inputsOf(old) !== inputsOf(app)) return true;
     const set = this.#sets.get(owner)?.set;
-    return summary(old) !== summary(app) || (set !== undefined && isRolling(set.spec) && canonicalState(old) !== canonicalState(app));
+    return (
+      summary(old) !== summary(app) ||
+      (set !== undefined && isRolling(set.spec) && canonicalState(old) !== canonicalState(app))
+    );
   }
 }
 
@@ -328,7 +351,8 @@ const inputsOf = ({ metadata, spec }: LiveApplication): string =>
     owners: metadata.ownerReferences,
     gone: metadata.deletionTimestamp,
   });
-const summary = ({ status }: LiveApplication): string => `${status?.sync?.status} ${status?.health?.status} ${status?.health?.message}`;
+const summary = ({ status }: LiveApplication): string =>
+  `${status?.sync?.status} ${status?.health?.status} ${status?.health?.message}`;
 const canonicalState = (app: LiveApplication): string =>
   `${summary(app)} ${app.status?.operationState?.phase} ${app.status?.sync?.revision} ${app.operation === undefined}`;
 

@@ -5,7 +5,10 @@ import { clashOf, marked, newApplication, updated } from "./desired.ts";
 import type { ApplicationSet, Generated } from "./types.ts";
 
 const set = (tenant?: string, spec: object = {}): ApplicationSet =>
-  ({ metadata: { name: "set", namespace: "ns", uid: "s", annotations: tenant ? { [TENANT]: tenant } : {} }, spec }) as ApplicationSet;
+  ({
+    metadata: { name: "set", namespace: "ns", uid: "s", annotations: tenant ? { [TENANT]: tenant } : {} },
+    spec,
+  }) as ApplicationSet;
 const generated = {
   metadata: { name: "app", annotations: { [TENANT]: "a/-", note: "n" } },
   spec: { project: "p" },
@@ -27,7 +30,10 @@ test.each([undefined, "b/-"])(
     for (const before of [undefined, "a/-", "b/-"]) {
       const held: LiveApplication = {
         ...live(tenant),
-        metadata: { ...live(tenant).metadata, annotations: (before ? { [TENANT]: before } : {}) as Record<string, string> },
+        metadata: {
+          ...live(tenant).metadata,
+          annotations: (before ? { [TENANT]: before } : {}) as Record<string, string>,
+        },
       };
       expect(tenantIn(updated(set(tenant, rules), generated, held))).toBe(tenant);
       expect(tenantIn(marked(set(tenant), held))).toBe(tenant);
@@ -44,7 +50,10 @@ test("a set takes over no application of another tenant, nor of the agent's own 
 
 test("an expression that takes too long is tried once, not with every application of the set", () => {
   const rules = { ignoreApplicationDifferences: [{ jqPathExpressions: ["[..|..|..|..|..|..|..]"] }] };
-  const wide = { ...generated, spec: { project: "p", list: Array.from({ length: 300 }, (_, i) => ({ i })) } } as Generated;
+  const wide = {
+    ...generated,
+    spec: { project: "p", list: Array.from({ length: 300 }, (_, i) => ({ i })) },
+  } as Generated;
   const begun = performance.now();
   for (let i = 0; i < 300; i++) updated(set("b/-", rules), wide, newApplication(set("b/-"), wide));
   expect(performance.now() - begun).toBeLessThan(within(5_000));

@@ -17,7 +17,14 @@ export function newApplication(set: ApplicationSet, generated: Generated): LiveA
   return {
     apiVersion: API_VERSION,
     kind: "Application",
-    metadata: { name, namespace: set.metadata.namespace!, labels, annotations, finalizers, ownerReferences: [reference(set)] },
+    metadata: {
+      name,
+      namespace: set.metadata.namespace!,
+      labels,
+      annotations,
+      finalizers,
+      ownerReferences: [reference(set)],
+    },
     spec: generated.spec,
   };
 }
@@ -28,14 +35,17 @@ export function clashOf(set: ApplicationSet, generated: Generated, live: LiveApp
   const { name } = live.metadata;
   const owner = ownerOf(live);
   if (owner) return `application ${name} belongs to ${owner.kind} ${owner.name} already`;
-  if (live.metadata.annotations?.[META.generation] !== undefined) return `application ${name} is made by the service already`;
+  if (live.metadata.annotations?.[META.generation] !== undefined)
+    return `application ${name} is made by the service already`;
   if (tenantOf(live) !== tenantOf(set))
     return `application ${name} exists already and belongs to another tenant, or to the agent's own scope`;
   // One that lost its set (deleted with --cascade=orphan) is the same; one that somebody made by hand is not.
   const same = (["project", "destination", "source", "sources"] as const).every(
     (field) => canonical(live.spec[field]) === canonical(generated.spec[field]),
   );
-  return same ? undefined : `application ${name} exists already, does not belong to this set and is not what it would make`;
+  return same
+    ? undefined
+    : `application ${name} exists already, does not belong to this set and is not what it would make`;
 }
 
 /** The live application as the set wants it; the same object when nothing is to be changed. */
@@ -66,7 +76,10 @@ export function marked(set: ApplicationSet, live: LiveApplication): LiveApplicat
 }
 
 /** An application belongs to the tenant of its set, whatever the template says. */
-function withTenantOf(set: ApplicationSet, annotations: Record<string, string> | undefined): Record<string, string> | undefined {
+function withTenantOf(
+  set: ApplicationSet,
+  annotations: Record<string, string> | undefined,
+): Record<string, string> | undefined {
   const { [TENANT]: _, ...others } = annotations ?? {};
   const tenant = tenantOf(set);
   const all = tenant ? { ...others, [TENANT]: tenant } : others;
@@ -109,7 +122,9 @@ function compile(text: string): Program | string {
 /** Takes the live values where differences do not count. */
 function keepIgnored(set: ApplicationSet, wanted: LiveApplication, live: LiveApplication): LiveApplication {
   const { name } = live.metadata;
-  for (const rule of (set.spec.ignoreApplicationDifferences ?? []).filter((one) => !one.name || isNamed(set, one.name, name))) {
+  for (const rule of (set.spec.ignoreApplicationDifferences ?? []).filter(
+    (one) => !one.name || isNamed(set, one.name, name),
+  )) {
     const paths: (string | number)[][] = (rule.jsonPointers ?? []).map(pointer);
     for (const text of rule.jqPathExpressions ?? []) {
       const program = compile(text);
@@ -143,7 +158,12 @@ const UNSAFE = new Set(["__proto__", "constructor", "prototype"]);
 
 function take(into: LiveApplication, from: LiveApplication, path: (string | number)[]): void {
   // Only what a set writes at all.
-  if (path.length < 2 || (path[0] !== "spec" && path[0] !== "metadata") || path.some((part) => UNSAFE.has(String(part)))) return;
+  if (
+    path.length < 2 ||
+    (path[0] !== "spec" && path[0] !== "metadata") ||
+    path.some((part) => UNSAFE.has(String(part)))
+  )
+    return;
   let [to, source]: [Free | undefined, Free | undefined] = [into, from];
   for (const part of path.slice(0, -1)) {
     source = source?.[part] as Free | undefined;

@@ -12,13 +12,27 @@ const FILES: Record<string, string> = {
 };
 const WORLD: World = {
   clusters: (): Cluster[] => [
-    { name: "East_1", server: "https://1.1.1.1", project: "team", labels: { env: "prod", region: "e" }, annotations: { a: "x" } },
+    {
+      name: "East_1",
+      server: "https://1.1.1.1",
+      project: "team",
+      labels: { env: "prod", region: "e" },
+      annotations: { a: "x" },
+    },
     { name: "west", server: "https://2.2.2.2", labels: { env: "test" } },
   ],
   directories: async ({ repoURL }) =>
-    repoURL === "broken" ? again("Unreachable", "no answer") : done(["apps", "apps/a", "apps/b", "apps/b/deep", "libs/Some_Lib"]),
+    repoURL === "broken"
+      ? again("Unreachable", "no answer")
+      : done(["apps", "apps/a", "apps/b", "apps/b/deep", "libs/Some_Lib"]),
   files: async (_, { include, exclude }) =>
-    done(new Map(Object.entries(FILES).filter(([path]) => include.some((one) => path.startsWith(one)) && !exclude.includes(path)))),
+    done(
+      new Map(
+        Object.entries(FILES).filter(
+          ([path]) => include.some((one) => path.startsWith(one)) && !exclude.includes(path),
+        ),
+      ),
+    ),
   secret: none,
   githubApp: none,
   configMap: none,
@@ -34,7 +48,9 @@ const spec = (generators: Generator[], name: string, more: Partial<ApplicationSe
 });
 const fast = { goTemplate: false, goTemplateOptions: [] };
 const list = (...elements: object[]): Generator => ({ list: { elements } });
-const dirs = (directories: object[], more = {}): Generator => ({ git: { repoURL: "r", revision: "main", directories, ...more } });
+const dirs = (directories: object[], more = {}): Generator => ({
+  git: { repoURL: "r", revision: "main", directories, ...more },
+});
 
 async function names(asked: ApplicationSetSpec): Promise<string[] | string> {
   const made = await generate("set", asked, WORLD);
@@ -44,14 +60,24 @@ async function names(asked: ApplicationSetSpec): Promise<string[] | string> {
 test.each<[string, ApplicationSetSpec, string[]]>([
   [
     "elements in YAML",
-    spec([{ list: { elements: [{ a: "1" }], elementsYaml: "- {a: one, a: two}\n- {a: 3}\n---\n- not: read" } }], "x-{{.a}}"),
+    spec(
+      [{ list: { elements: [{ a: "1" }], elementsYaml: "- {a: one, a: two}\n- {a: 3}\n---\n- not: read" } }],
+      "x-{{.a}}",
+    ),
     ["x-1", "x-two", "x-3"],
   ],
-  ["values of elements without Go's syntax", spec([list({ a: "1", values: { b: "v" } })], "{{a}}-{{values.b}}", fast), ["1-v"]],
+  [
+    "values of elements without Go's syntax",
+    spec([list({ a: "1", values: { b: "v" } })], "{{a}}-{{values.b}}", fast),
+    ["1-v"],
+  ],
   ["all clusters, our own too", spec([{ clusters: {} }], "{{.nameNormalized}}"), ["east-1", "west", "in-cluster"]],
   [
     "clusters by expression",
-    spec([{ clusters: { selector: { matchExpressions: [{ key: "env", operator: "NotIn", values: ["prod"] }] } } }], "{{.name}}"),
+    spec(
+      [{ clusters: { selector: { matchExpressions: [{ key: "env", operator: "NotIn", values: ["prod"] }] } } }],
+      "{{.name}}",
+    ),
     ["west"],
   ],
   [
@@ -59,7 +85,10 @@ test.each<[string, ApplicationSetSpec, string[]]>([
     spec(
       [
         {
-          clusters: { selector: { matchLabels: { env: "prod" } }, values: { v: "{{metadata.labels.region}}-{{metadata.annotations.a}}" } },
+          clusters: {
+            selector: { matchLabels: { env: "prod" } },
+            values: { v: "{{metadata.labels.region}}-{{metadata.annotations.a}}" },
+          },
         },
       ],
       "{{values.v}}",
@@ -73,13 +102,32 @@ test.each<[string, ApplicationSetSpec, string[]]>([
     ["n3-East_1"],
   ],
   ["folders, but not deeper ones", spec([dirs([{ path: "apps/*" }])], "{{.path.basename}}"), ["a", "b"]],
-  ["no folder that is excluded anywhere", spec([dirs([{ path: "apps/*" }, { path: "*/b", exclude: true }])], "{{.path.basename}}"), ["a"]],
-  ["names of folders as names of objects", spec([dirs([{ path: "libs/*" }])], "{{.path.basenameNormalized}}"), ["some-lib"]],
-  ["a prefix for parameters of a path", spec([dirs([{ path: "apps/*" }], { pathParamPrefix: "my" })], "{{.my.path.basename}}"), ["a", "b"]],
-  ["parts of a path without Go's syntax", spec([dirs([{ path: "apps/*" }])], "{{path[0]}}-{{path[1]}}", fast), ["apps-a", "apps-b"]],
+  [
+    "no folder that is excluded anywhere",
+    spec([dirs([{ path: "apps/*" }, { path: "*/b", exclude: true }])], "{{.path.basename}}"),
+    ["a"],
+  ],
+  [
+    "names of folders as names of objects",
+    spec([dirs([{ path: "libs/*" }])], "{{.path.basenameNormalized}}"),
+    ["some-lib"],
+  ],
+  [
+    "a prefix for parameters of a path",
+    spec([dirs([{ path: "apps/*" }], { pathParamPrefix: "my" })], "{{.my.path.basename}}"),
+    ["a", "b"],
+  ],
+  [
+    "parts of a path without Go's syntax",
+    spec([dirs([{ path: "apps/*" }])], "{{path[0]}}-{{path[1]}}", fast),
+    ["apps-a", "apps-b"],
+  ],
   [
     "what files say, one or many",
-    spec([{ git: { repoURL: "r", files: [{ path: "env/dev" }, { path: "env/prod" }] } }], "{{.cluster.name}}-{{.path.filename}}"),
+    spec(
+      [{ git: { repoURL: "r", files: [{ path: "env/dev" }, { path: "env/prod" }] } }],
+      "{{.cluster.name}}-{{.path.filename}}",
+    ),
     ["dev-config.json", "p1-config.yaml", "p2-config.yaml"],
   ],
   [
@@ -90,7 +138,14 @@ test.each<[string, ApplicationSetSpec, string[]]>([
   [
     "files but not those excluded",
     spec(
-      [{ git: { repoURL: "r", files: [{ path: "env/prod" }, { path: "env/empty" }, { path: "env/empty.yaml", exclude: true }] } }],
+      [
+        {
+          git: {
+            repoURL: "r",
+            files: [{ path: "env/prod" }, { path: "env/empty" }, { path: "env/empty.yaml", exclude: true }],
+          },
+        },
+      ],
       "{{.cluster.name}}",
     ),
     ["p1", "p2"],
@@ -101,7 +156,10 @@ test.each<[string, ApplicationSetSpec, string[]]>([
       [
         {
           matrix: {
-            generators: [list({ env: "prod" }, { env: "test" }), { clusters: { selector: { matchLabels: { env: "{{.env}}" } } } }],
+            generators: [
+              list({ env: "prod" }, { env: "test" }),
+              { clusters: { selector: { matchLabels: { env: "{{.env}}" } } } },
+            ],
           },
         },
       ],
@@ -134,14 +192,22 @@ test.each<[string, ApplicationSetSpec, string[]]>([
   [
     "only what fits a selector",
     spec(
-      [{ ...dirs([{ path: "apps/*" }]), selector: { matchExpressions: [{ key: "path.basename", operator: "In", values: ["b"] }] } }],
+      [
+        {
+          ...dirs([{ path: "apps/*" }]),
+          selector: { matchExpressions: [{ key: "path.basename", operator: "In", values: ["b"] }] },
+        },
+      ],
       "{{.path.basename}}",
     ),
     ["b"],
   ],
   [
     "a generator's own template",
-    spec([{ list: { elements: [{ a: "1" }], template: { metadata: { name: "own-{{.a}}" } } } }, list({ a: "2" })], "{{.a}}"),
+    spec(
+      [{ list: { elements: [{ a: "1" }], template: { metadata: { name: "own-{{.a}}" } } } }, list({ a: "2" })],
+      "{{.a}}",
+    ),
     ["own-1", "2"],
   ],
 ])("a set gives %s", async (_, asked, want) => {
@@ -151,7 +217,11 @@ test.each<[string, ApplicationSetSpec, string[]]>([
 test.each<[string, ApplicationSetSpec, RegExp]>([
   ["a number without Go's syntax", spec([list({ a: 1 })], "x", fast), /error parsing value as string: a/],
   ["a git generator without paths", spec([{ git: { repoURL: "r" } }], "x"), /neither directories nor files/],
-  ["a repository that does not answer", spec([{ git: { repoURL: "broken", directories: [{ path: "*" }] } }], "x"), /no answer/],
+  [
+    "a repository that does not answer",
+    spec([{ git: { repoURL: "broken", directories: [{ path: "*" }] } }], "x"),
+    /no answer/,
+  ],
   ["one generator in a matrix", spec([{ matrix: { generators: [list({})] } }], "x"), /less than two generators/],
   [
     "two kinds in a child",
@@ -161,7 +231,16 @@ test.each<[string, ApplicationSetSpec, RegExp]>([
   [
     "a matrix in a matrix in a matrix",
     spec(
-      [{ matrix: { generators: [{ matrix: { generators: [{ matrix: { generators: [list({}), list({})] } }, list({})] } }, list({})] } }],
+      [
+        {
+          matrix: {
+            generators: [
+              { matrix: { generators: [{ matrix: { generators: [list({}), list({})] } }, list({})] } },
+              list({}),
+            ],
+          },
+        },
+      ],
       "x",
     ),
     /child generator generated no parameters/,
@@ -175,21 +254,42 @@ test.each<[string, ApplicationSetSpec, RegExp]>([
   [
     "values of clusters merged with those of a list",
     spec(
-      [{ merge: { mergeKeys: ["name"], generators: [{ clusters: { values: { k: "v" } } }, list({ name: "west", values: { k: "w" } })] } }],
+      [
+        {
+          merge: {
+            mergeKeys: ["name"],
+            generators: [{ clusters: { values: { k: "v" } } }, list({ name: "west", values: { k: "w" } })],
+          },
+        },
+      ],
       "x",
     ),
     /values of both generators cannot be merged/,
   ],
   [
     "a selector that is none",
-    spec([{ ...list({ a: "1" }), selector: { matchExpressions: [{ key: "a", operator: "Like", values: ["x"] }] } }], "x"),
+    spec(
+      [{ ...list({ a: "1" }), selector: { matchExpressions: [{ key: "a", operator: "Like", values: ["x"] }] } }],
+      "x",
+    ),
     /not a valid label selector operator/,
   ],
-  ["a host nobody knows", spec([{ scmProvider: { sourceforge: {} } }], "x"), /no SCM provider implementation configured: one of github, /],
-  ["no host", spec([{ pullRequest: {} }], "x"), /no pull request provider configured: one of github, .*azuredevops is needed/],
+  [
+    "a host nobody knows",
+    spec([{ scmProvider: { sourceforge: {} } }], "x"),
+    /no SCM provider implementation configured: one of github, /,
+  ],
+  [
+    "no host",
+    spec([{ pullRequest: {} }], "x"),
+    /no pull request provider configured: one of github, .*azuredevops is needed/,
+  ],
   [
     "an identity in Azure to ask with",
-    spec([{ pullRequest: { azuredevops: { organization: "o", project: "p", repo: "r", useWorkloadIdentity: true } } }], "x"),
+    spec(
+      [{ pullRequest: { azuredevops: { organization: "o", project: "p", repo: "r", useWorkloadIdentity: true } } }],
+      "x",
+    ),
     /the agent has no workload identity of Azure/,
   ],
   ["YAML that is none", spec([{ list: { elementsYaml: "a: [" } }], "x"), /ElementsYaml/],
@@ -211,8 +311,17 @@ test("templates are filled field by field, keys and nested values too, and nothi
   expect(made).toEqual(
     done([
       {
-        metadata: { name: "x", labels: { "x-key": "v" }, annotations: { n: "4" }, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
-        spec: { project: "p", source: { helm: { valuesObject: { list: ["x", 1, true], deep: { x: "5" } } } }, revisionHistoryLimit: 3 },
+        metadata: {
+          name: "x",
+          labels: { "x-key": "v" },
+          annotations: { n: "4" },
+          finalizers: ["resources-finalizer.argocd.argoproj.io"],
+        },
+        spec: {
+          project: "p",
+          source: { helm: { valuesObject: { list: ["x", 1, true], deep: { x: "5" } } } },
+          revisionHistoryLimit: 3,
+        },
       },
     ]),
   );
@@ -226,13 +335,21 @@ test.each<[string, string, object]>([
   ],
   ["takes away with null", "spec: {source: {path: null}}", { labels: { a: "1" }, source: { repoURL: "r" } }],
   ["replaces lists", "spec: {list: [z]}", { labels: { a: "1" }, source: { repoURL: "r", path: "o" }, list: ["z"] }],
-  ["keeps the project", "spec: {project: other}", { labels: { a: "1" }, source: { repoURL: "r", path: "o" }, project: "p" }],
+  [
+    "keeps the project",
+    "spec: {project: other}",
+    { labels: { a: "1" }, source: { repoURL: "r", path: "o" }, project: "p" },
+  ],
   [
     "does nothing when it is empty",
     "{{ if eq .p 'nope' }}x{{ end }}".replaceAll("'", '"'),
     { labels: { a: "1" }, source: { repoURL: "r", path: "o" } },
   ],
-  ["replaces all on demand", "spec: {source: {$patch: replace, chart: c}}", { labels: { a: "1" }, source: { chart: "c" } }],
+  [
+    "replaces all on demand",
+    "spec: {source: {$patch: replace, chart: c}}",
+    { labels: { a: "1" }, source: { chart: "c" } },
+  ],
 ])("a patch of the template %s", async (_, templatePatch, want) => {
   const template = {
     metadata: { name: "n", labels: { a: "1" } },
@@ -247,15 +364,27 @@ test.each<[string, string, object]>([
 test.each([
   ["a source that is a text", "spec: {source: abc}", "spec.source must be an object"],
   ["sources that are no list", "spec: {sources: {repoURL: r}}", "spec.sources must be a list"],
-  ["a flag that is a text", 'spec: {syncPolicy: {automated: {prune: "true"}}}', "spec.syncPolicy.automated.prune must be true or false"],
+  [
+    "a flag that is a text",
+    'spec: {syncPolicy: {automated: {prune: "true"}}}',
+    "spec.syncPolicy.automated.prune must be true or false",
+  ],
   // YAML's own words for true.
-  ["an annotation that is not text", "metadata: {annotations: {a: yes}}", "metadata.annotations must be an object of texts"],
+  [
+    "an annotation that is not text",
+    "metadata: {annotations: {a: yes}}",
+    "metadata.annotations must be an object of texts",
+  ],
   [
     "a parameter of Helm that is a number",
     "spec: {source: {helm: {parameters: [{name: a, value: 1}]}}}",
     "parameters[0].value must be a text",
   ],
-  ["a version of Kubernetes that is a number", "spec: {source: {helm: {kubeVersion: 1.3}}}", "helm.kubeVersion must be a text"],
+  [
+    "a version of Kubernetes that is a number",
+    "spec: {source: {helm: {kubeVersion: 1.3}}}",
+    "helm.kubeVersion must be a text",
+  ],
 ])("a patch makes no application with %s", async (_, templatePatch, want) => {
   expect(await names(spec([list({ p: "q" })], "n", { templatePatch }))).toContain(want);
 });

@@ -43,7 +43,12 @@ const SIMPLE: Record<Exclude<GeneratorName, "matrix" | "merge">, Generate> = {
 };
 
 /** Every application that a set's generators and template make. One that cannot be made fails all: what is missing must not look deleted. */
-export async function generate(name: string, spec: ApplicationSetSpec, world: World, fresh = false): Promise<Outcome<Generated[]>> {
+export async function generate(
+  name: string,
+  spec: ApplicationSetSpec,
+  world: World,
+  fresh = false,
+): Promise<Outcome<Generated[]>> {
   const work = new Work();
   const how: Rendering = { goTemplate: spec.goTemplate === true, options: spec.goTemplateOptions ?? [], work };
   const context: GeneratorContext = { name, world, how, work, fresh, project: projectOf(spec) };
@@ -52,7 +57,8 @@ export async function generate(name: string, spec: ApplicationSetSpec, world: Wo
     for (const kind of kindsOf(entry)) {
       const params = await run(kind, entry, context, undefined, 0);
       if (params.kind !== "done") return params;
-      if (made.length + params.value.length > MAX_PARAMS) return stop(APPSET.params, `the set has more than ${MAX_PARAMS} applications`);
+      if (made.length + params.value.length > MAX_PARAMS)
+        return stop(APPSET.params, `the set has more than ${MAX_PARAMS} applications`);
       const template = fillTemplate(entry[kind]?.template, spec.template) as ApplicationTemplate;
       for (const one of params.value) {
         await work.turn();
@@ -71,7 +77,8 @@ function projectOf({ template }: ApplicationSetSpec): string | undefined {
   return typeof project === "string" && project !== "" && !project.includes("{{") ? project : undefined;
 }
 
-const kindsOf = (entry: Generator): GeneratorName[] => GENERATORS.filter((kind) => entry?.[kind] !== undefined && entry[kind] !== null);
+const kindsOf = (entry: Generator): GeneratorName[] =>
+  GENERATORS.filter((kind) => entry?.[kind] !== undefined && entry[kind] !== null);
 
 /** Parameters of one kind of an entry, after its selector. */
 async function run(
@@ -94,23 +101,39 @@ async function run(
   });
 }
 
-async function parametersOf(kind: GeneratorName, settings: Free, context: GeneratorContext, depth: number): Promise<Outcome<Params[]>> {
+async function parametersOf(
+  kind: GeneratorName,
+  settings: Free,
+  context: GeneratorContext,
+  depth: number,
+): Promise<Outcome<Params[]>> {
   if (kind === "matrix") return matrix(settings, context, child, depth + 1);
   if (kind === "merge") return merge(settings, context, child, depth + 1);
   return SIMPLE[kind](settings, context);
 }
 
-async function child(entry: Generator, context: GeneratorContext, first: Params | undefined, depth: number): Promise<Outcome<Params[]>> {
+async function child(
+  entry: Generator,
+  context: GeneratorContext,
+  first: Params | undefined,
+  depth: number,
+): Promise<Outcome<Params[]>> {
   const kinds = kindsOf(entry).filter((kind) => depth < MAX_NESTING || (kind !== "matrix" && kind !== "merge"));
   if (kinds.length === 0) return stop(APPSET.params, "child generator generated no parameters");
-  if (kinds.length > 1) return stop(APPSET.params, "found more than one generator in a child of a matrix or merge: one is allowed");
+  if (kinds.length > 1)
+    return stop(APPSET.params, "found more than one generator in a child of a matrix or merge: one is allowed");
   const params = await run(kinds[0]!, entry, context, first, depth);
   return params.kind === "done"
     ? params
     : { ...params, message: `child generator returned an error on parameter generation: ${params.message}` };
 }
 
-function fill(template: ApplicationTemplate, spec: ApplicationSetSpec, params: Params, how: Rendering): Outcome<Generated> {
+function fill(
+  template: ApplicationTemplate,
+  spec: ApplicationSetSpec,
+  params: Params,
+  how: Rendering,
+): Outcome<Generated> {
   const { name = "", namespace, labels, annotations, finalizers } = template.metadata ?? {};
   const plain = { metadata: { name, namespace, labels, annotations, finalizers }, spec: template.spec ?? {} };
   try {
@@ -119,7 +142,9 @@ function fill(template: ApplicationTemplate, spec: ApplicationSetSpec, params: P
     if (ends && !filled.metadata.finalizers?.length) filled.metadata.finalizers = [FINALIZER];
     const application = patched(filled, spec, params, how);
     const problem = misshapen(application);
-    return problem ? stop(APPSET.template, `no application can be made of the template: ${problem}`) : done(application);
+    return problem
+      ? stop(APPSET.template, `no application can be made of the template: ${problem}`)
+      : done(application);
   } catch (error) {
     if (error instanceof TemplateError) return stop(APPSET.template, error.message);
     throw error;
@@ -128,13 +153,19 @@ function fill(template: ApplicationTemplate, spec: ApplicationSetSpec, params: P
 
 const bare = (value: object): Generated => JSON.parse(JSON.stringify(value)) as Generated;
 
-function patched(application: Generated, { templatePatch }: ApplicationSetSpec, params: Params, how: Rendering): Generated {
+function patched(
+  application: Generated,
+  { templatePatch }: ApplicationSetSpec,
+  params: Params,
+  how: Rendering,
+): Generated {
   if (templatePatch === undefined || templatePatch === null) return application;
   let text: string;
   try {
     text = render(templatePatch, params, how);
   } catch (error) {
-    if (error instanceof TemplateError) throw new TemplateError(`error replacing values in templatePatch: ${error.message}`);
+    if (error instanceof TemplateError)
+      throw new TemplateError(`error replacing values in templatePatch: ${error.message}`);
     throw error;
   }
   const patch = readYaml(text);

@@ -27,7 +27,10 @@ test("a list goes on where its page says, and ends with the page that says nothi
 
 test("a list that goes on at another host is not a list: nothing is left out silently, and no token is sent there", async () => {
   answers["/list"] = [200, "[1,2]", '<http://127.0.0.2:1/more>; rel="next"'];
-  expect(await askAll(`${url}/list`)).toMatchObject({ kind: "stop", message: expect.stringContaining("goes on at another host") });
+  expect(await askAll(`${url}/list`)).toMatchObject({
+    kind: "stop",
+    message: expect.stringContaining("goes on at another host"),
+  });
 });
 
 test("a host that is asked by another address than its own goes on at the one that is asked", async () => {
@@ -37,21 +40,47 @@ test("a host that is asked by another address than its own goes on at the one th
 });
 
 test("a list without an end is given up", async () => {
-  expect(await askAll(`${url}/endless`)).toMatchObject({ kind: "stop", message: expect.stringContaining("more than 100 pages") });
+  expect(await askAll(`${url}/endless`)).toMatchObject({
+    kind: "stop",
+    message: expect.stringContaining("more than 100 pages"),
+  });
 });
 
 test("pages that are too much together are given up, though each is not", async () => {
   answers["/large"] = [200, JSON.stringify(["x".repeat(19_000_000)]), '</large>; rel="next"'];
-  expect(await askAll(`${url}/large`)).toMatchObject({ kind: "stop", message: expect.stringContaining("pages of more than") });
+  expect(await askAll(`${url}/large`)).toMatchObject({
+    kind: "stop",
+    message: expect.stringContaining("pages of more than"),
+  });
 });
 
 const code = (said: string) => /"code":"(\w+)"/.exec(said)?.[1];
 test.each<[string, [number, string], Parameters<typeof ask>[1], object]>([
   ["a 404", [404, "{}"], {}, { kind: "stop", reason: "ProviderNotFound" }],
-  ["the host's name for it", [400, '{"code":"NoSuch"}'], { code, missing: /^NoSuch$/ }, { kind: "stop", reason: "ProviderNotFound" }],
-  ["a 404 for another reason", [404, '{"code":"NoProject"}'], { code, missing: /^NoSuch$/ }, { kind: "stop", reason: "ProviderRefused" }],
-  ["too many questions, by name", [400, '{"code":"ThrottlingException"}'], { code }, { kind: "again", reason: "ProviderUnreachable" }],
-  ["a page for signing in", [203, "<html>"], {}, { kind: "stop", message: expect.stringContaining("rejects the token") }],
+  [
+    "the host's name for it",
+    [400, '{"code":"NoSuch"}'],
+    { code, missing: /^NoSuch$/ },
+    { kind: "stop", reason: "ProviderNotFound" },
+  ],
+  [
+    "a 404 for another reason",
+    [404, '{"code":"NoProject"}'],
+    { code, missing: /^NoSuch$/ },
+    { kind: "stop", reason: "ProviderRefused" },
+  ],
+  [
+    "too many questions, by name",
+    [400, '{"code":"ThrottlingException"}'],
+    { code },
+    { kind: "again", reason: "ProviderUnreachable" },
+  ],
+  [
+    "a page for signing in",
+    [203, "<html>"],
+    {},
+    { kind: "stop", message: expect.stringContaining("rejects the token") },
+  ],
   ["nothing, on purpose", [204, ""], {}, { kind: "done" }],
 ])("%s is told apart", async (_, answer, options, want) => {
   answers["/one"] = answer;

@@ -46,7 +46,8 @@ export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Ho
   if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is not an address`);
   if (!URL.canParse(url)) return stop(HTTP.refused, `${shown} is not an address`);
   const { hostname, username, password } = new URL(url);
-  if (username || password) return stop(HTTP.refused, `${shown} has credentials in it: name the Secret that holds them`);
+  if (username || password)
+    return stop(HTTP.refused, `${shown} has credentials in it: name the Secret that holds them`);
   const refused = refusedFrom(hostname);
   if (refused(hostname)) return stop(HTTP.refused, `${shown} is at a refused address`);
   const connect = { lookup: guardedLookup(refused, REFUSED), ...(ca ? { ca } : {}), rejectUnauthorized: !insecure };
@@ -90,7 +91,13 @@ export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Ho
   }
 }
 
-function failure(shown: string, status: number, said: string, headers: Headers, { code, missing }: Ask): Failure | undefined {
+function failure(
+  shown: string,
+  status: number,
+  said: string,
+  headers: Headers,
+  { code, missing }: Ask,
+): Failure | undefined {
   // 203 is what Azure DevOps shows its page for signing in with.
   if (status >= 200 && status < 300 && status !== 203) return undefined;
   const name = code?.(said);
@@ -150,7 +157,8 @@ export async function askPages<B, T>(
     size += answer.value.size;
     if (size > MAX_ALL_BYTES) return stop(HTTP.tooLarge, `${shown} has pages of more than ${MAX_ALL_BYTES} bytes`);
     const { items, next } = read(answer.value, at);
-    if (!Array.isArray(items) || items.includes(null as T)) return stop(HTTP.refused, `${shown} did not answer with a list`);
+    if (!Array.isArray(items) || items.includes(null as T))
+      return stop(HTTP.refused, `${shown} did not answer with a list`);
     for (const item of items) all.push(item);
     const following: Outcome<string | undefined> = next === undefined ? done(undefined) : continued(next, at, shown);
     if (following.kind !== "done") return following;

@@ -12,7 +12,9 @@ const set = (name: string, reason?: string): ApplicationSet =>
 const app = (owner: string) => ({
   metadata: {
     name: "a",
-    ownerReferences: [{ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: owner, uid: "1", controller: true }],
+    ownerReferences: [
+      { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: owner, uid: "1", controller: true },
+    ],
   },
 });
 
@@ -22,7 +24,9 @@ test("sets are told under Argo CD's names: what became of them, how many applica
   const metrics = new SetMetrics({ sets: () => sets, applications: () => applications }, ["team.example.com/name"]);
   metrics.reconciled(sets[0]!, 300);
   const text = await metrics.registry.metrics();
-  expect(text).toContain('argocd_appset_info{namespace="agent",name="one",resource_update_status="ApplicationSetUpToDate"} 1');
+  expect(text).toContain(
+    'argocd_appset_info{namespace="agent",name="one",resource_update_status="ApplicationSetUpToDate"} 1',
+  );
   expect(text).toContain('argocd_appset_info{namespace="agent",name="two",resource_update_status="Unknown"} 1');
   expect(text).toContain('argocd_appset_owned_applications{namespace="agent",name="one"} 2');
   expect(text).toContain('argocd_appset_owned_applications{namespace="agent",name="two"} 0');

@@ -15,7 +15,12 @@ export class SetMetrics {
 
   constructor(seen: Sets, labels: readonly string[] = []) {
     const registers = [this.registry];
-    const gauge = (name: string, help: string, more: string[], fill: (gauge: Gauge, set: ApplicationSet, base: Labels) => void) =>
+    const gauge = (
+      name: string,
+      help: string,
+      more: string[],
+      fill: (gauge: Gauge, set: ApplicationSet, base: Labels) => void,
+    ) =>
       new Gauge({
         name,
         help,
@@ -26,10 +31,15 @@ export class SetMetrics {
           for (const set of seen.sets()) fill(this, set, baseOf(set));
         },
       });
-    gauge("argocd_appset_info", "Application sets with what became of their last look", ["resource_update_status"], (info, set, base) => {
-      const condition = set.status?.conditions?.find(({ type }) => type === "ResourcesUpToDate");
-      info.set({ ...base, resource_update_status: condition?.reason ?? "Unknown" }, 1);
-    });
+    gauge(
+      "argocd_appset_info",
+      "Application sets with what became of their last look",
+      ["resource_update_status"],
+      (info, set, base) => {
+        const condition = set.status?.conditions?.find(({ type }) => type === "ResourcesUpToDate");
+        info.set({ ...base, resource_update_status: condition?.reason ?? "Unknown" }, 1);
+      },
+    );
     gauge("argocd_appset_owned_applications", "Applications that belong to a set", [], (owned, set, base) => {
       let count = 0;
       for (const app of seen.applications())

@@ -20,6 +20,10 @@ test.each<[string, ReturnType<typeof set>, string | undefined]>([
 
 test("a rule of a tenant's set names an application as its template does, or as the namespace does", () => {
   const mine = set("shops-b0b0b0b0b0b0", "shops");
-  expect(["web", "web-b0b0b0b0b0b0", "api"].map((rule) => isNamed(mine, rule, "web-b0b0b0b0b0b0"))).toEqual([true, true, false]);
+  expect(["web", "web-b0b0b0b0b0b0", "api"].map((rule) => isNamed(mine, rule, "web-b0b0b0b0b0b0"))).toEqual([
+    true,
+    true,
+    false,
+  ]);
   expect(isNamed(mine, "web", "web")).toBe(true);
 });

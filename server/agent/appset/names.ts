@@ -19,7 +19,11 @@ export function endingOf(set: KubeObject): string | undefined {
 }
 
 /** The generated applications as they are called in the namespace. One that the set made under its bare name before keeps that name. */
-export function withEnding(set: KubeObject, all: readonly Generated[], isMade: (name: string) => boolean): readonly Generated[] {
+export function withEnding(
+  set: KubeObject,
+  all: readonly Generated[],
+  isMade: (name: string) => boolean,
+): readonly Generated[] {
   const ending = endingOf(set);
   if (ending === undefined) return all;
   return all.map((one) => {

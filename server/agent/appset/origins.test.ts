@@ -42,7 +42,12 @@ test.each<[string, string | undefined, Free, boolean]>([
 
 test.each<[string, string | undefined, Free, boolean]>([
   ["without origins, to a host of the tenant's", undefined, { api: "https://evil.example/", tokenRef: REF }, false],
-  ["without origins, by another field", undefined, { api: "https://evil.example/", basicAuth: { username: "u", passwordRef: REF } }, false],
+  [
+    "without origins, by another field",
+    undefined,
+    { api: "https://evil.example/", basicAuth: { username: "u", passwordRef: REF } },
+    false,
+  ],
   ["without origins, to the host's own address", undefined, { tokenRef: REF }, true],
   ["with the origin", CORP, { api: "https://git.corp/", tokenRef: REF }, true],
 ])("a tenant's set uses a token and does not read it: %s", async (_, origins, settings, may) => {

@@ -41,7 +41,9 @@ export const asLabels = (params: Params): Record<string, string> =>
 
 /** Adds `values`, in which the other parameters may stand, but not each other. */
 export function addValues(values: Record<string, string> | undefined, params: Params, how: Rendering): void {
-  const entries = Object.entries(values ?? {}).map(([key, value]) => [key, render(String(value), params, how)] as const);
+  const entries = Object.entries(values ?? {}).map(
+    ([key, value]) => [key, render(String(value), params, how)] as const,
+  );
   if (entries.length === 0) return;
   if (how.goTemplate) params.set("values", new StringMap(entries));
   else for (const [key, value] of entries) params.set(`values.${key}`, value);
@@ -66,4 +68,5 @@ export function overlay(into: ValueMap, from: ValueMap): ValueMap {
 }
 
 /** All parameters as text, for templates without Go's syntax. */
-export const asTexts = (params: Params): Map<string, string> => new Map([...params].map(([key, value]) => [key, text(value)]));
+export const asTexts = (params: Params): Map<string, string> =>
+  new Map([...params].map(([key, value]) => [key, text(value)]));

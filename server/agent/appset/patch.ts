@@ -1,6 +1,7 @@
 import type { Free } from "./types.ts";
 
-const isObject = (value: unknown): value is Free => value !== null && typeof value === "object" && !Array.isArray(value);
+const isObject = (value: unknown): value is Free =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
 const isNothing = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -37,7 +38,8 @@ export function strategicMerge(target: unknown, patch: Free, path = "", depth = 
     if (key.startsWith("$setElementOrder/")) continue;
     if (key.startsWith("$deleteFromPrimitiveList/")) {
       const list = key.slice(key.indexOf("/") + 1);
-      if (Array.isArray(merged[list])) merged[list] = merged[list].filter((one: unknown) => !(value as unknown[]).includes(one));
+      if (Array.isArray(merged[list]))
+        merged[list] = merged[list].filter((one: unknown) => !(value as unknown[]).includes(one));
       continue;
     }
     const at = path ? `${path}.${key}` : key;

@@ -10,7 +10,11 @@ interface Given {
 }
 
 /** The names of the applications that a set creates or keeps, and what it says of the others. */
-async function madeBy(tenant: string | undefined, names: string[], given: Given = {}): Promise<{ made: string[]; said: string }> {
+async function madeBy(
+  tenant: string | undefined,
+  names: string[],
+  given: Given = {},
+): Promise<{ made: string[]; said: string }> {
   const { live = {} } = given;
   const made: string[] = [];
   let said = "";

@@ -38,7 +38,11 @@ export interface SetDeps {
   namespace: string;
   world: World;
   /** Applications of the namespace as last seen. */
-  applications: { get(name: string): LiveApplication | undefined; all(): Iterable<LiveApplication>; seen(app: LiveApplication): void };
+  applications: {
+    get(name: string): LiveApplication | undefined;
+    all(): Iterable<LiveApplication>;
+    seen(app: LiveApplication): void;
+  };
   /** What the set's generators gave when they were asked last; nothing when they are to be asked now. */
   known(set: ApplicationSet): Generated[] | undefined;
   /** What they give now. */
@@ -79,7 +83,8 @@ export async function reconcileSet(deps: SetDeps, set: ApplicationSet): Promise<
     await report(deps, set, failed(APPSET.validation, message, true), fresh);
     return requeueMs(set.spec);
   }
-  if (needsFinalizer(set)) await deps.home.mergePatch(APPLICATION_SET, deps.namespace, set.metadata.name, finalizers(set, true));
+  if (needsFinalizer(set))
+    await deps.home.mergePatch(APPLICATION_SET, deps.namespace, set.metadata.name, finalizers(set, true));
 
   const rollingOut = isRolling(set.spec);
   const { problems, changed } = await keep(deps, set, all, rollingOut);
@@ -102,7 +107,9 @@ interface Problem {
 }
 const messageOf = (problems: Problem[]): string => {
   const shown = problems.slice(0, 5).map(({ message }) => message);
-  return problems.length > shown.length ? `${shown.join("; ")}; and ${problems.length - shown.length} more` : shown.join("; ");
+  return problems.length > shown.length
+    ? `${shown.join("; ")}; and ${problems.length - shown.length} more`
+    : shown.join("; ");
 };
 
 const allows = ({ spec }: ApplicationSet, what: "update" | "delete"): boolean => {
@@ -122,7 +129,8 @@ async function keep(
   const refusedProject = projectJudge(deps, set);
   for (const one of all) {
     const { name } = one.metadata;
-    const wrong = validateApplication(one, deps.namespace) ?? forged(set, one) ?? taken(set, one) ?? (await refusedProject(one));
+    const wrong =
+      validateApplication(one, deps.namespace) ?? forged(set, one) ?? taken(set, one) ?? (await refusedProject(one));
     if (wrong) {
       problems.push({ reason: APPSET.validation, message: wrong });
       continue;
@@ -141,7 +149,10 @@ async function keep(
         if (live && !isOnlyHeld(live, written.value)) changed.add(name);
         break;
       }
-      if (attempt < 2 && (written.reason === KUBE.conflict || written.reason === KUBE.alreadyExists || written.reason === KUBE.notFound)) {
+      if (
+        attempt < 2 &&
+        (written.reason === KUBE.conflict || written.reason === KUBE.alreadyExists || written.reason === KUBE.notFound)
+      ) {
         const read = await deps.home.get(RESOURCES.application, deps.namespace, name);
         live = read.kind === "done" ? (read.value as LiveApplication) : undefined;
         continue;
@@ -158,7 +169,12 @@ async function keep(
 function isOnlyHeld(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ metadata: { labels, annotations, finalizers }, spec }: KubeObject) => {
     const { automated: _, ...policy } = (spec?.syncPolicy ?? {}) as Free;
-    return { labels: labels ?? {}, annotations: annotations ?? {}, finalizers: finalizers ?? [], spec: { ...spec, syncPolicy: policy } };
+    return {
+      labels: labels ?? {},
+      annotations: annotations ?? {},
+      finalizers: finalizers ?? [],
+      spec: { ...spec, syncPolicy: policy },
+    };
   };
   return same(rest(before), rest(after));
 }
@@ -173,8 +189,10 @@ function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => P
     const project = typeof spec.project === "string" && spec.project ? spec.project : "default";
     listed ??= deps.home.list(RESOURCES.appProject, { namespace: deps.namespace });
     const all = await listed;
-    if (all.kind !== "done") return `application ${metadata.name} waits, because the AppProjects cannot be read: ${all.message}`;
-    if (all.value.items.some((one) => one.metadata.name === project && sharesWith(sharingOf(one), tenant))) return undefined;
+    if (all.kind !== "done")
+      return `application ${metadata.name} waits, because the AppProjects cannot be read: ${all.message}`;
+    if (all.value.items.some((one) => one.metadata.name === project && sharesWith(sharingOf(one), tenant)))
+      return undefined;
     return `application ${metadata.name} names AppProject ${project}, which scope ${tenant.replace(/\/-$/, "")} may not use`;
   };
 }
@@ -209,7 +227,8 @@ async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, liv
   return next === live ? "same" : deps.home.update(RESOURCES.application, next);
 }
 
-const owned = (deps: SetDeps, set: ApplicationSet): LiveApplication[] => [...deps.applications.all()].filter((app) => isOwned(app, set));
+const owned = (deps: SetDeps, set: ApplicationSet): LiveApplication[] =>
+  [...deps.applications.all()].filter((app) => isOwned(app, set));
 
 /** Deletes the set's own applications that it does not make any more. */
 async function prune(deps: SetDeps, set: ApplicationSet, all: readonly Generated[]): Promise<Problem[]> {
@@ -284,10 +303,16 @@ async function report(
   const { applicationStatus, ...rest } = set.status ?? {};
   const known = { ...rest, ...(steps || applicationStatus ? { applicationStatus } : {}) };
   if (canonical(status) !== canonical(known)) {
-    const written = await deps.home.patchStatus(APPLICATION_SET, deps.namespace, name, { ...status, applicationStatus: steps ?? null });
+    const written = await deps.home.patchStatus(APPLICATION_SET, deps.namespace, name, {
+      ...status,
+      applicationStatus: steps ?? null,
+    });
     if (written.kind === "done") deps.written(written.value as ApplicationSet);
   }
-  if (fresh) await deps.home.mergePatch(APPLICATION_SET, deps.namespace, name, { metadata: { annotations: { [META.refreshSet]: null } } });
+  if (fresh)
+    await deps.home.mergePatch(APPLICATION_SET, deps.namespace, name, {
+      metadata: { annotations: { [META.refreshSet]: null } },
+    });
   return undefined;
 }
 
@@ -297,7 +322,9 @@ const needsFinalizer = (set: ApplicationSet): boolean =>
 
 const finalizers = ({ metadata }: ApplicationSet, add: boolean) => {
   const others = (metadata.finalizers ?? []).filter((one) => one !== META.finalizer);
-  return { metadata: { resourceVersion: metadata.resourceVersion, finalizers: add ? [...others, META.finalizer] : others } };
+  return {
+    metadata: { resourceVersion: metadata.resourceVersion, finalizers: add ? [...others, META.finalizer] : others },
+  };
 };
 
 /** What a set that is being deleted leaves behind. */

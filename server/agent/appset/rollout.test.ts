@@ -6,7 +6,9 @@ const step = (value: string, maxUpdate?: number | string) => ({
   matchExpressions: [{ key: "env", operator: "In", values: [value] }],
   maxUpdate,
 });
-const spec = (...steps: ReturnType<typeof step>[]): ApplicationSetSpec => ({ strategy: { type: "RollingSync", rollingSync: { steps } } });
+const spec = (...steps: ReturnType<typeof step>[]): ApplicationSetSpec => ({
+  strategy: { type: "RollingSync", rollingSync: { steps } },
+});
 const app = (name: string, env: string, sync = "Synced", health = "Healthy", phase?: string) => ({
   name,
   labels: { env },
@@ -55,7 +57,14 @@ test.each<[Record<string, string>, number]>([
 
 type Row = [string, Parameters<typeof rollOut>[1], ApplicationStep[], StepStatus[], string[], number | undefined];
 test.each<Row>([
-  ["the first step goes first", [app("a", "1", "OutOfSync"), app("b", "2", "OutOfSync")], [], ["Pending", "Waiting"], ["a"], 1],
+  [
+    "the first step goes first",
+    [app("a", "1", "OutOfSync"), app("b", "2", "OutOfSync")],
+    [],
+    ["Pending", "Waiting"],
+    ["a"],
+    1,
+  ],
   ["what is well already is done", [app("a", "1"), app("b", "2", "OutOfSync")], [], ["Healthy", "Pending"], ["b"], 2],
   [
     "a pending one that syncs is progressing",
@@ -150,7 +159,9 @@ test("another revision begins anew, and a status of an older specification prove
 });
 
 test("a rollout holds an application's own automation back", () => {
-  expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: { prune: true }, syncOptions: ["x"] } } }).spec).toEqual({
+  expect(
+    held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: { prune: true }, syncOptions: ["x"] } } }).spec,
+  ).toEqual({
     syncPolicy: { automated: { prune: true, enabled: false }, syncOptions: ["x"] },
   });
   expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { syncOptions: ["x"] } } }).spec).toEqual({

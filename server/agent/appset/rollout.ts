@@ -24,7 +24,8 @@ export const isRolling = ({ strategy }: ApplicationSetSpec): boolean =>
   strategy?.type === "RollingSync" && (strategy.rollingSync?.steps?.length ?? 0) > 0;
 
 /** Whether the last step is deleted first; written by hand, so in any case of letters. */
-export const isReverse = ({ strategy }: ApplicationSetSpec): boolean => String(strategy?.deletionOrder).toLowerCase() === "reverse";
+export const isReverse = ({ strategy }: ApplicationSetSpec): boolean =>
+  String(strategy?.deletionOrder).toLowerCase() === "reverse";
 
 /** Turns an application's own automation off, as Argo CD does: the rollout decides when it syncs. */
 export function held(generated: Generated): Generated {
@@ -55,7 +56,12 @@ interface Candidate {
 }
 
 /** One look at a rollout: where each application is now, and who is next. */
-export function rollOut(spec: ApplicationSetSpec, applications: Candidate[], before: readonly ApplicationStep[], now: string): Rollout {
+export function rollOut(
+  spec: ApplicationSetSpec,
+  applications: Candidate[],
+  before: readonly ApplicationStep[],
+  now: string,
+): Rollout {
   const steps = spec.strategy?.rollingSync?.steps ?? [];
   const known = new Map(before.map((one) => [one.application, one]));
   const lives = new Map(applications.map(({ name, live }) => [name, live]));
@@ -68,7 +74,12 @@ export function rollOut(spec: ApplicationSetSpec, applications: Candidate[], bef
     for (const one of here) {
       if (one.status === "Waiting" && busy < room) {
         const at = askedAt(lives.get(one.application), now);
-        set(one, "Pending", "Application moved to Pending status, watching for the Application resource to start Progressing", at);
+        set(
+          one,
+          "Pending",
+          "Application moved to Pending status, watching for the Application resource to start Progressing",
+          at,
+        );
         busy++;
       }
       // Asked again until it has begun: a request may have been lost.
@@ -79,7 +90,12 @@ export function rollOut(spec: ApplicationSetSpec, applications: Candidate[], bef
   return { steps: states, sync };
 }
 
-function look({ name, live, changed }: Candidate, step: number, before: ApplicationStep | undefined, now: string): ApplicationStep {
+function look(
+  { name, live, changed }: Candidate,
+  step: number,
+  before: ApplicationStep | undefined,
+  now: string,
+): ApplicationStep {
   const one: ApplicationStep = before
     ? { ...before, targetRevisions: before.targetRevisions ?? [] }
     : {
@@ -94,11 +110,13 @@ function look({ name, live, changed }: Candidate, step: number, before: Applicat
   const { sync, health, operationState, conditions } = live?.status ?? {};
   const single = sync?.revision ? [sync.revision] : [];
   const revisions = sync?.revisions?.length ? sync.revisions : single;
-  const moved = revisions.length > 0 && one.targetRevisions.length > 0 && revisions.join() !== one.targetRevisions.join();
+  const moved =
+    revisions.length > 0 && one.targetRevisions.length > 0 && revisions.join() !== one.targetRevisions.join();
   const { startedAt, phase } = operationState ?? {};
   const broken = conditions?.some(({ type }) => type === "InvalidSpecError" || type === "UnknownError") === true;
   // That it was changed is told once; what was compared last tells it again, unless that is on its way to be another.
-  const stale = !isAbout(live) && (one.status === "Healthy" || (one.status === "Progressing" && phase !== "Running" && !broken));
+  const stale =
+    !isAbout(live) && (one.status === "Healthy" || (one.status === "Progressing" && phase !== "Running" && !broken));
   if (revisions.length) one.targetRevisions = revisions;
   if ((moved || changed || stale) && one.status !== "Waiting")
     set(one, "Waiting", "Application has pending changes, setting status to Waiting", now);
@@ -111,7 +129,8 @@ function look({ name, live, changed }: Candidate, step: number, before: Applicat
       const otherwise = isOver(phase) ? "completed a sync" : "became Progressing";
       const how = phase === "Succeeded" ? "completed a sync successfully" : otherwise;
       set(one, "Progressing", `Application resource ${how}, updating status from Pending to Progressing`, now);
-    } else if (broken) set(one, "Progressing", "Application resource has error and cannot sync, updating status to Progressing", now);
+    } else if (broken)
+      set(one, "Progressing", "Application resource has error and cannot sync, updating status to Progressing", now);
   }
   if (one.status === "Progressing" && synced && health?.status === "Healthy")
     set(one, "Healthy", "Application resource became Healthy, updating status from Progressing to Healthy", now);
@@ -131,7 +150,8 @@ function isAbout(live: LiveApplication | undefined): boolean {
   const compared = live?.status?.sync?.comparedTo;
   if (!live || !compared) return true;
   const { source, sources, destination } = live.spec;
-  const of = (all: Free) => canonical({ sources: all.sources?.length ? all.sources : [all.source], destination: all.destination });
+  const of = (all: Free) =>
+    canonical({ sources: all.sources?.length ? all.sources : [all.source], destination: all.destination });
   return of(compared) === of({ source, sources, destination });
 }
 
@@ -159,7 +179,10 @@ export function operationOf(wanted: Generated): Free {
   return {
     initiatedBy: { username: "applicationset-controller", automated: true },
     info: [{ name: "Reason", value: "ApplicationSet RollingSync triggered a sync of this Application resource" }],
-    sync: { ...(policy.automated?.prune ? { prune: true } : {}), ...(policy.syncOptions ? { syncOptions: policy.syncOptions } : {}) },
+    sync: {
+      ...(policy.automated?.prune ? { prune: true } : {}),
+      ...(policy.syncOptions ? { syncOptions: policy.syncOptions } : {}),
+    },
     retry: policy.retry ?? { limit: RETRIES },
   };
 }

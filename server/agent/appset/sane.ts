@@ -1,7 +1,8 @@
 import { digest } from "../../base/json/canonical.ts";
 import type { ApplicationSet, SetStatus } from "./types.ts";
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const LISTS = ["conditions", "resources", "applicationStatus"] as const;
 
 /** A set whose status has the shape that this program writes. Anybody who may write sets may write another one there, and what does not fit is left out. */

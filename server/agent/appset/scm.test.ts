@@ -15,5 +15,8 @@ test.each<[string, string]>([
 test("an address that may not be asked is named without the password in it", async () => {
   const world = { allowedProviders: ["https://git.example"] } as unknown as World;
   const got = await access({ api: "https://ana:canary@git.example/api" }, SCM.github!, { world });
-  expect(got).toMatchObject({ kind: "stop", message: expect.stringContaining("https://***@git.example/api is not among") });
+  expect(got).toMatchObject({
+    kind: "stop",
+    message: expect.stringContaining("https://***@git.example/api is not among"),
+  });
 });

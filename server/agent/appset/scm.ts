@@ -36,7 +36,11 @@ export interface Browse {
   repositories(settings: Free, ask: Ask): Promise<Outcome<Repository[]>>;
   /** Branches of a repository: all, or the default one. None where it is empty. */
   branches(settings: Free, repository: Repository, all: boolean, ask: Ask): Promise<Outcome<Branch[]>>;
-  hasPath(settings: Free, file: { repository: Repository; branch: Branch; path: string }, ask: Ask): Promise<Outcome<boolean>>;
+  hasPath(
+    settings: Free,
+    file: { repository: Repository; branch: Branch; path: string },
+    ask: Ask,
+  ): Promise<Outcome<boolean>>;
 }
 export interface Review {
   pulls(settings: Free, ask: Ask): Promise<Outcome<Pull[]>>;
@@ -123,12 +127,18 @@ async function boundTo(
   return done(bound);
 }
 
-export const idOf = (id: unknown): string | bigint => (Number.isSafeInteger(id) ? BigInt(id as number) : String(id ?? ""));
+export const idOf = (id: unknown): string | bigint =>
+  Number.isSafeInteger(id) ? BigInt(id as number) : String(id ?? "");
 
 /** Branches as a host tells them: one without a name or a commit is half an answer. */
-export function branchesFrom(told: readonly unknown[], read: (one: Free) => { name: unknown; sha: unknown }): Outcome<Branch[]> {
+export function branchesFrom(
+  told: readonly unknown[],
+  read: (one: Free) => { name: unknown; sha: unknown },
+): Outcome<Branch[]> {
   const all = told.map((one) => read((one ?? {}) as Free));
-  const whole = all.every(({ name, sha }) => typeof name === "string" && name !== "" && typeof sha === "string" && sha !== "");
+  const whole = all.every(
+    ({ name, sha }) => typeof name === "string" && name !== "" && typeof sha === "string" && sha !== "",
+  );
   return whole ? done(all as Branch[]) : stop(HTTP.refused, "the host told of a branch without its name or its commit");
 }
 
@@ -138,7 +148,8 @@ export function readAll(patterns: readonly (string | undefined | null)[]): void 
 }
 
 /** Whether an expression of the user is found in a text. */
-export const found = (pattern: string | undefined | null, text: string): boolean => !pattern || findAll(pattern, text).length > 0;
+export const found = (pattern: string | undefined | null, text: string): boolean =>
+  !pattern || findAll(pattern, text).length > 0;
 
 const SLUG_LENGTH = 50;
 

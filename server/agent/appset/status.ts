@@ -7,7 +7,10 @@ type Said = Omit<SetCondition, "lastTransitionTime">;
 export function withTimes(said: Said[], before: readonly SetCondition[] = [], now: string): SetCondition[] {
   return said.map((one) => {
     const old = before.find(({ type }) => type === one.type);
-    return { ...one, lastTransitionTime: old?.status === one.status && old.lastTransitionTime ? old.lastTransitionTime : now };
+    return {
+      ...one,
+      lastTransitionTime: old?.status === one.status && old.lastTransitionTime ? old.lastTransitionTime : now,
+    };
   });
 }
 
@@ -33,7 +36,12 @@ export const failed = (reason: string, message: string, generated: boolean): Sai
 
 export const rolling = (step: number | undefined): Said =>
   step === undefined
-    ? { type: "RolloutProgressing", status: "False", reason: APPSET.rolloutComplete, message: "ApplicationSet Rollout has completed" }
+    ? {
+        type: "RolloutProgressing",
+        status: "False",
+        reason: APPSET.rolloutComplete,
+        message: "ApplicationSet Rollout has completed",
+      }
     : {
         type: "RolloutProgressing",
         status: "True",
@@ -43,13 +51,16 @@ export const rolling = (step: number | undefined): Said =>
 
 /** How the set is, from its conditions. */
 export function healthFrom(conditions: readonly SetCondition[]): NonNullable<SetStatus["health"]> {
-  const is = (type: SetCondition["type"], status: string) => conditions.find((one) => one.type === type && one.status === status);
+  const is = (type: SetCondition["type"], status: string) =>
+    conditions.find((one) => one.type === type && one.status === status);
   const bad = is("ErrorOccurred", "True");
   if (bad) return { status: "Degraded", message: bad.message };
   const busy = is("RolloutProgressing", "True");
   if (busy) return { status: "Progressing", message: busy.message };
   const good = is("ResourcesUpToDate", "True");
-  return good ? { status: "Healthy", message: good.message } : { status: "Unknown", message: "Waiting for health status to be determined" };
+  return good
+    ? { status: "Healthy", message: good.message }
+    : { status: "Unknown", message: "Waiting for health status to be determined" };
 }
 
 // As many as a person looks at; etcd takes 1.5 MB of an object.
@@ -68,7 +79,12 @@ export function resourcesOf(applications: readonly LiveApplication[]): Free[] {
       name: metadata.name,
       ...(status?.sync?.status ? { status: status.sync.status } : {}),
       ...(status?.health?.status
-        ? { health: { status: status.health.status, ...(status.health.message ? { message: status.health.message } : {}) } }
+        ? {
+            health: {
+              status: status.health.status,
+              ...(status.health.message ? { message: status.health.message } : {}),
+            },
+          }
         : {}),
     }));
 }

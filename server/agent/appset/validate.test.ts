@@ -25,7 +25,9 @@ test.each([
 ])("what the service lets a set ask by %s is what is asked", (kind, hosts) => {
   const faults = (host: string) => {
     const template = { metadata: { name: "{{ .a }}" }, spec: {} };
-    return setFaults({ generators: [{ [kind]: { [host]: {} } }], template } as unknown as Parameters<typeof setFaults>[0]);
+    return setFaults({ generators: [{ [kind]: { [host]: {} } }], template } as unknown as Parameters<
+      typeof setFaults
+    >[0]);
   };
   for (const host of Object.keys(hosts)) expect(faults(host)).toEqual([]);
   const [fault] = faults("sourceforge");

@@ -20,7 +20,8 @@ export function validateSpec(spec: ApplicationSetSpec): string | undefined {
   const bad = goTemplateOptions.find((one) => !/^missingkey=(default|invalid|zero|error)$/.test(one));
   if (bad !== undefined) return `spec.goTemplateOptions: ${JSON.stringify(bad)} is not known; missingkey=error is`;
   const policy = syncPolicy?.applicationsSync;
-  if (policy && !SYNC.includes(policy)) return `spec.syncPolicy.applicationsSync: ${JSON.stringify(policy)} is none of ${SYNC.join(", ")}`;
+  if (policy && !SYNC.includes(policy))
+    return `spec.syncPolicy.applicationsSync: ${JSON.stringify(policy)} is none of ${SYNC.join(", ")}`;
   if (strategy?.type && !["AllAtOnce", "RollingSync"].includes(strategy.type)) {
     return `spec.strategy.type: ${JSON.stringify(strategy.type)} is neither AllAtOnce nor RollingSync`;
   }
@@ -31,10 +32,15 @@ function validateSteps(steps: Free[]): string | undefined {
   for (const [i, { matchExpressions = [], maxUpdate }] of steps.entries()) {
     const at = `spec.strategy.rollingSync.steps[${i}]`;
     for (const { key, operator, values } of matchExpressions) {
-      if (!["In", "NotIn"].includes(operator)) return `${at}: operator ${JSON.stringify(operator)} is neither In nor NotIn`;
+      if (!["In", "NotIn"].includes(operator))
+        return `${at}: operator ${JSON.stringify(operator)} is neither In nor NotIn`;
       if (!key || !Array.isArray(values)) return `${at}: key and values are required`;
     }
-    if (maxUpdate !== undefined && !(Number.isInteger(maxUpdate) && maxUpdate >= 0) && !/^\d{1,3}%$/.test(String(maxUpdate))) {
+    if (
+      maxUpdate !== undefined &&
+      !(Number.isInteger(maxUpdate) && maxUpdate >= 0) &&
+      !/^\d{1,3}%$/.test(String(maxUpdate))
+    ) {
       return `${at}: maxUpdate ${JSON.stringify(maxUpdate)} is neither a number nor a percentage`;
     }
   }
@@ -53,12 +59,16 @@ export function validateApplication({ metadata, spec }: Generated, namespace: st
   if (!name || name.length > 253 || !NAME.test(name)) return `${JSON.stringify(name)} is not a name of an application`;
   if (metadata.namespace && metadata.namespace !== namespace)
     return `application ${name} is to be in namespace ${metadata.namespace}; this agent keeps its own in ${namespace}`;
-  const mark = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})].find((key) => isMark(key));
+  const mark = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})].find((key) =>
+    isMark(key),
+  );
   if (mark) return `application ${name} is to carry ${mark}, a mark that is reserved for the service`;
   const { source, sources, destination = {} } = spec;
   if (!source && !sources?.length) return `application ${name} has no source`;
-  if (!destination.server && !destination.name) return `application ${name} has neither a server nor a name of a cluster to go to`;
-  if (destination.server && destination.name) return `application ${name} has both a server and a name of a cluster to go to`;
+  if (!destination.server && !destination.name)
+    return `application ${name} has neither a server nor a name of a cluster to go to`;
+  if (destination.server && destination.name)
+    return `application ${name} has both a server and a name of a cluster to go to`;
   return undefined;
 }
 

@@ -39,7 +39,11 @@ export interface World {
   githubApp(name: string, project?: string): Promise<Outcome<GithubApp>>;
   configMap(name: string): Promise<Outcome<Record<string, string>>>;
   /** Objects of a kind in the set's namespace: one by name, or those that fit. */
-  objects(apiVersion: string, plural: string, which: { name?: string; selector?: LabelSelector }): Promise<Outcome<Free[]>>;
+  objects(
+    apiVersion: string,
+    plural: string,
+    which: { name?: string; selector?: LabelSelector },
+  ): Promise<Outcome<Free[]>>;
   /** Origins that a Secret's annotation limits its token to; nothing where it names none. */
   origins?(secretName: string): Promise<Outcome<string[] | undefined>>;
   /** Addresses of providers that may be asked; nothing allows all. */

@@ -98,7 +98,10 @@ export interface OperationState {
   operation: Operation;
   phase: OperationPhase;
   message?: string;
-  syncResult?: Deployed & { resources?: ResourceResult[]; managedNamespaceMetadata?: SyncPolicy["managedNamespaceMetadata"] };
+  syncResult?: Deployed & {
+    resources?: ResourceResult[];
+    managedNamespaceMetadata?: SyncPolicy["managedNamespaceMetadata"];
+  };
   startedAt: string;
   finishedAt?: string;
   retryCount?: number;
@@ -184,7 +187,8 @@ export const sourcesOf = ({ spec }: Application): Source[] => {
 };
 
 /** Whether an application has a list of sources, and not one alone. */
-export const hasSeveral = ({ spec }: Pick<Application, "spec">): boolean => !spec.sourceHydrator && Boolean(spec.sources?.length);
+export const hasSeveral = ({ spec }: Pick<Application, "spec">): boolean =>
+  !spec.sourceHydrator && Boolean(spec.sources?.length);
 
 /** The branch that somebody else renders into. */
 const hydratedSource = ({ drySource, syncSource }: SourceHydrator): Source => ({

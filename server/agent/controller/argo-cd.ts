@@ -30,7 +30,10 @@ export async function argoControllerIn(client: KubeClient, namespace: string): P
 }
 
 /** The same for an account that may not list workloads: under another name than the usual one it is not seen. */
-export async function usualArgoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+export async function usualArgoControllerIn(
+  client: KubeClient,
+  namespace: string,
+): Promise<Outcome<string | undefined>> {
   return firstRunning(namespace, (resource) => usual(client, resource, namespace));
 }
 
@@ -84,7 +87,8 @@ export async function whileAlone(options: AloneOptions, work: (signal: AbortSign
     const found = await argoControllerIn(client, namespace);
     if (found.kind === "done" || found.kind === "stop") looked = true;
     if (found.kind === "done") return found.value;
-    if (found.kind === "stop") log.warn({ reason: found.reason }, `it cannot be seen whether Argo CD runs here: ${found.message}`);
+    if (found.kind === "stop")
+      log.warn({ reason: found.reason }, `it cannot be seen whether Argo CD runs here: ${found.message}`);
     // An API server that is away says nothing about Argo CD: what was true stays true.
     return found.kind === "stop" ? undefined : told;
   };

@@ -19,7 +19,11 @@ const encode = (text: string) => Buffer.from(text).toString("base64");
 const secret = ({ name, server, tenant, config = {}, namespaces }: Cluster, number = 0): KubeObject => ({
   apiVersion: "v1",
   kind: "Secret",
-  metadata: { name: `cluster-${number}-${name}`, uid: `${number}`, ...(tenant ? { annotations: { [TENANT]: tenant } } : {}) },
+  metadata: {
+    name: `cluster-${number}-${name}`,
+    uid: `${number}`,
+    ...(tenant ? { annotations: { [TENANT]: tenant } } : {}),
+  },
   data: {
     name: encode(name),
     server: encode(server),
@@ -28,7 +32,10 @@ const secret = ({ name, server, tenant, config = {}, namespaces }: Cluster, numb
   },
 });
 const app = (destination: object, tenant?: string) =>
-  ({ metadata: { name: "web", annotations: tenant ? { [TENANT]: tenant } : {} }, spec: { destination } }) as unknown as Application;
+  ({
+    metadata: { name: "web", annotations: tenant ? { [TENANT]: tenant } : {} },
+    spec: { destination },
+  }) as unknown as Application;
 
 /** Where an application goes: the cluster's name, `home` in front when it is the agent's own client, or the reason why not. */
 async function where(clusters: Cluster[], destination: object, tenant?: string): Promise<string> {
@@ -101,7 +108,11 @@ test.each<[string, Partial<Cluster>, string]>([
   ["takes no bearer token", { config: { bearerToken: "t" } }, "ClusterSecretInvalid"],
   ["takes no user", { config: { username: "u", password: "p" } }, "ClusterSecretInvalid"],
   ["takes no proxy", { config: { proxyUrl: "http://p" } }, "ClusterSecretInvalid"],
-  ["takes no certificate", { config: { tlsClientConfig: { certData: "YQ==", keyData: "YQ==" } } }, "ClusterSecretInvalid"],
+  [
+    "takes no certificate",
+    { config: { tlsClientConfig: { certData: "YQ==", keyData: "YQ==" } } },
+    "ClusterSecretInvalid",
+  ],
   ["takes no authority", { config: { tlsClientConfig: { caData: "YQ==" } } }, "ClusterSecretInvalid"],
   ["takes no other name", { config: { tlsClientConfig: { serverName: "evil" } } }, "ClusterSecretInvalid"],
   ["is always checked", { config: { tlsClientConfig: { insecure: true } } }, "ClusterSecretInvalid"],
@@ -133,7 +144,13 @@ test.each<[string, string | undefined, object, string]>([
 test("a tenant makes nobody else's destination ambiguous, and restricts nobody else's", async () => {
   const clusters = [
     { name: "prod", server: "https://prod.example" },
-    { name: "prod", server: "https://prod.example/", tenant: "b/-", config: { proxyUrl: "http://evil.example" }, namespaces: "none" },
+    {
+      name: "prod",
+      server: "https://prod.example/",
+      tenant: "b/-",
+      config: { proxyUrl: "http://evil.example" },
+      namespaces: "none",
+    },
   ];
   for (const destination of [{ name: "prod" }, { server: "https://prod.example" }]) {
     expect(await where(clusters, destination)).toBe("prod https://prod.example");
@@ -145,7 +162,9 @@ test("a tenant makes nobody else's destination ambiguous, and restricts nobody e
 test("a tenant's cluster does not sign in with the agent's own identity", async () => {
   const eks = "https://abc.gr7.eu-central-1.eks.amazonaws.com";
   for (const config of [{ awsAuthConfig: { clusterName: "prod" } }, { execProviderConfig: { command: "token" } }]) {
-    expect(await where([{ name: "eks", server: eks, config, tenant: "b/-" }], { name: "eks" }, "b/-")).toBe("ClusterSecretInvalid");
+    expect(await where([{ name: "eks", server: eks, config, tenant: "b/-" }], { name: "eks" }, "b/-")).toBe(
+      "ClusterSecretInvalid",
+    );
     expect(await where([{ name: "eks", server: eks, config }], { name: "eks" }, "b/-")).toBe(`eks ${eks}`);
   }
 });

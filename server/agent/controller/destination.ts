@@ -98,22 +98,33 @@ export class Destinations {
    * The cluster an application names. The agent's own cluster is never looked up: its name is reserved, and its address always means the
    * agent's own client. Any other name or address is looked up among the clusters that serve the application's tenant.
    */
-  async find({ metadata, spec: { destination } }: Pick<Application, "metadata" | "spec">): Promise<Outcome<Destination>> {
+  async find({
+    metadata,
+    spec: { destination },
+  }: Pick<Application, "metadata" | "spec">): Promise<Outcome<Destination>> {
     const { server, name } = destination ?? {};
     if (server && name)
-      return stop("DestinationInvalid", `application destination can't have both name and server defined: ${name} ${server}`);
+      return stop(
+        "DestinationInvalid",
+        `application destination can't have both name and server defined: ${name} ${server}`,
+      );
     if (!server && !name) return stop("DestinationInvalid", "application destination has neither a server nor a name");
     if (isHome({ server, name })) return done(this.#home());
     const found = this.#named({ server, name }, tenantOf({ metadata }));
     if (found.length > 1) return stop("DestinationAmbiguous", `there are ${found.length} clusters ${name ?? server}`);
     if (found[0]) return this.#connect(found[0]);
-    return stop("ClusterNotFound", name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`);
+    return stop(
+      "ClusterNotFound",
+      name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`,
+    );
   }
 
   /** The cluster that one Secret describes, whatever others are called. */
   async of(secret: KubeObject): Promise<Outcome<Destination>> {
     const cluster = this.#secrets.get(secret.metadata.name);
-    return cluster ? this.#connect(cluster) : stop("ClusterNotFound", `there is no cluster Secret ${secret.metadata.name}`);
+    return cluster
+      ? this.#connect(cluster)
+      : stop("ClusterNotFound", `there is no cluster Secret ${secret.metadata.name}`);
   }
 
   /** The shard that the Secret of an application's cluster names. */
@@ -137,11 +148,20 @@ export class Destinations {
   /** Never by address across scopes: a tenant's cluster is nothing to other tenants, nor to the agent's own applications. */
   #named({ server, name }: Place, tenant: string | undefined): ClusterSecret[] {
     const serving = [...this.#secrets.values()].filter((cluster) => serves(cluster.tenant, tenant));
-    return serving.filter((c) => (name ? c.name === name : !c.home && server !== undefined && sameServer(c.server, server)));
+    return serving.filter((c) =>
+      name ? c.name === name : !c.home && server !== undefined && sameServer(c.server, server),
+    );
   }
 
   #home(): Destination {
-    const home = { id: HOME_SERVER, server: HOME_SERVER, name: HOME_NAME, project: "", tenant: undefined, clusterWide: true };
+    const home = {
+      id: HOME_SERVER,
+      server: HOME_SERVER,
+      name: HOME_NAME,
+      project: "",
+      tenant: undefined,
+      clusterWide: true,
+    };
     return this.#destination(home, this.#options.home, this.#options.namespaces);
   }
 
@@ -172,7 +192,8 @@ export class Destinations {
   }
 
   async #connect(cluster: ClusterSecret): Promise<Outcome<Destination>> {
-    if (cluster.problem) return stop("ClusterSecretInvalid", `the Secret of cluster ${cluster.name} cannot be used: ${cluster.problem}`);
+    if (cluster.problem)
+      return stop("ClusterSecretInvalid", `the Secret of cluster ${cluster.name} cannot be used: ${cluster.problem}`);
     const existing = this.#open.get(cluster.id);
     if (existing) return done(existing);
     // A Secret may also describe the home cluster, to limit the applications that name it to some namespaces.

@@ -63,10 +63,17 @@ export async function localRepo(env: NodeJS.ProcessEnv): Promise<{ door: RepoSer
  * The controller with everything it needs: the repo server of `OUTPOST_REPO_URL`, or one in this process. Used by `outpost controller`
  * and by `outpost agent --all`.
  */
-export async function startEngine({ env, log, signal, config = loadConfig(env), repo }: EngineOptions): Promise<Engine> {
+export async function startEngine({
+  env,
+  log,
+  signal,
+  config = loadConfig(env),
+  repo,
+}: EngineOptions): Promise<Engine> {
   const home = new KubeClient(config);
   const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
-  const remote = repo === undefined && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
+  const remote =
+    repo === undefined && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
   const local = repo === undefined && !remote ? await localRepo(env) : undefined;
   const door = repo ?? remote ?? local!.door;
   const workers = Number(env.OUTPOST_WORKERS) || undefined;

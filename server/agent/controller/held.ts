@@ -18,7 +18,11 @@ interface OwnLease {
 }
 
 /** Writes on the controller's own Lease why it waits, or that it no longer does. Without a Lease there is nothing to write on. */
-export async function noteHeld(client: KubeClient, { namespace, lease, log }: OwnLease, why: string | undefined): Promise<void> {
+export async function noteHeld(
+  client: KubeClient,
+  { namespace, lease, log }: OwnLease,
+  why: string | undefined,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const read = await client.get(RESOURCES.lease, namespace, lease);
     if (read.kind !== "done" && read.reason === KUBE.notFound) return;
@@ -26,10 +30,14 @@ export async function noteHeld(client: KubeClient, { namespace, lease, log }: Ow
       const { [HELD]: noted, ...others } = read.value.metadata.annotations ?? {};
       if (noted === why) return;
       const annotations = why === undefined ? others : { ...others, [HELD]: why };
-      const written = await client.update(RESOURCES.lease, { ...read.value, metadata: { ...read.value.metadata, annotations } });
+      const written = await client.update(RESOURCES.lease, {
+        ...read.value,
+        metadata: { ...read.value.metadata, annotations },
+      });
       if (written.kind === "done") return;
     }
-    if (attempt === ATTEMPTS) return void log.warn({ lease }, "the reason for waiting could not be written on the controller's Lease");
+    if (attempt === ATTEMPTS)
+      return void log.warn({ lease }, "the reason for waiting could not be written on the controller's Lease");
   }
 }
 
@@ -39,7 +47,8 @@ export async function heldReason(client: KubeClient, namespace: string): Promise
     const read = await client.get(RESOURCES.lease, namespace, name);
     if (read.kind !== "done" && read.reason !== KUBE.notFound) return read;
     // What a holder that is gone has written says nothing; the next holder looks for itself.
-    const why = read.kind === "done" && read.value.spec?.holderIdentity ? read.value.metadata.annotations?.[HELD] : undefined;
+    const why =
+      read.kind === "done" && read.value.spec?.holderIdentity ? read.value.metadata.annotations?.[HELD] : undefined;
     if (why) return done(why);
   }
   return done(undefined);

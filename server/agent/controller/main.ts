@@ -75,11 +75,15 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
     await client.close();
   };
   try {
-    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
+    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true"))
+      await lead(signal);
     else {
       const client = new KubeClient(config);
       waiting.yes = true;
-      await withLease({ client, namespace, name: leaseOf(env), holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal }, lead);
+      await withLease(
+        { client, namespace, name: leaseOf(env), holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal },
+        lead,
+      );
       await client.close();
       if (!signal.aborted) throw new Error("the lease was lost to another replica");
     }

@@ -4,7 +4,12 @@ import type { CompareTarget } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, syncOption, waveOf } from "./order.ts";
 import { groupTasks, planTasks } from "./tasks.ts";
 
-const object = (kind: string, name: string, annotations: Record<string, string> = {}, rest: object = {}): KubeObject => ({
+const object = (
+  kind: string,
+  name: string,
+  annotations: Record<string, string> = {},
+  rest: object = {},
+): KubeObject => ({
   apiVersion: "v1",
   kind,
   metadata: { name, annotations },
@@ -30,7 +35,10 @@ test.each([
 
 test.each([
   [{}, undefined],
-  [{ [HOOK]: "PreSync,PostSync" }, { phases: ["PreSync", "PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [
+    { [HOOK]: "PreSync,PostSync" },
+    { phases: ["PreSync", "PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
+  ],
   [{ [HOOK]: "Skip" }, { phases: [], skip: true, deletePolicies: ["BeforeHookCreation"] }],
   [{ [HOOK]: "Skip,PreSync" }, { phases: ["PreSync"], skip: false, deletePolicies: ["BeforeHookCreation"] }],
   [{ [HOOK]: "Nonsense" }, { phases: [], skip: false, deletePolicies: ["BeforeHookCreation"] }],
@@ -63,7 +71,9 @@ test("hooks around deletion are named, because this version does not run them", 
 });
 test("a hook that is to get a name of its own gets one for each run", () => {
   const nameless = { ...object("Job", ""), metadata: { generateName: "Migrate-" } } as unknown as KubeObject;
-  expect(hookName(nameless, "PreSync", "abcdef0123", "2026-01-01T00:00:00Z")).toBe("migrate-abcdef0-presync-1767225600");
+  expect(hookName(nameless, "PreSync", "abcdef0123", "2026-01-01T00:00:00Z")).toBe(
+    "migrate-abcdef0-presync-1767225600",
+  );
 });
 
 test("an object's own option beats the application's", () => {
@@ -74,7 +84,11 @@ test("an object's own option beats the application's", () => {
 });
 
 test("phase, then wave, then kind, then name", () => {
-  const task = (phase: "PreSync" | "Sync", wave: number, kind: string, name: string) => ({ phase, wave, object: object(kind, name) });
+  const task = (phase: "PreSync" | "Sync", wave: number, kind: string, name: string) => ({
+    phase,
+    wave,
+    object: object(kind, name),
+  });
   const wanted = [
     task("PreSync", 5, "Job", "z"),
     task("Sync", -1, "Deployment", "a"),
@@ -95,7 +109,8 @@ test("kinds without a rank stand by name, whatever their kind", () => {
   expect(wanted.toReversed().sort(compareTasks)).toEqual(wanted);
 });
 
-const app = (syncOptions: string[] = []) => ({ spec: { destination: {}, syncPolicy: { syncOptions } } }) as unknown as Application;
+const app = (syncOptions: string[] = []) =>
+  ({ spec: { destination: {}, syncPolicy: { syncOptions } } }) as unknown as Application;
 const target = (o: KubeObject): CompareTarget => ({
   key: `/${o.kind}/${o.metadata.namespace ?? ""}/${o.metadata.name}`,
   object: o,
@@ -130,7 +145,12 @@ test("PruneLast of the application holds for an object that says no to it, and o
   expect(plan(wanted, extra, ["PruneLast=false"])).toEqual([["-no@0"], ["a@4"], ["-yes@5"]]);
 });
 test("a definition is lifted in front of what needs it", () => {
-  const crd = object("CustomResourceDefinition", "crd", { [WAVE]: "3" }, { spec: { group: "x.io", names: { kind: "X" } } });
+  const crd = object(
+    "CustomResourceDefinition",
+    "crd",
+    { [WAVE]: "3" },
+    { spec: { group: "x.io", names: { kind: "X" } } },
+  );
   const custom = { ...object("X", "x", { [WAVE]: "-1" }), apiVersion: "x.io/v1" };
   expect(plan([crd, custom])).toEqual([["crd@-1", "x@-1"]]);
 });

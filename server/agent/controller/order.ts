@@ -99,7 +99,15 @@ export function csv(text: string | undefined): string[] {
 }
 
 /** A sync option's value: the object's own annotation beats the application's list. */
-export function syncOption(name: string, object: KubeObject | undefined, appOptions: readonly string[] | undefined): string | undefined {
-  const find = (options: readonly string[]) => options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1);
-  return find(csv(object?.metadata.annotations?.[META.syncOptions])) ?? find((appOptions ?? []).map((option) => option.trim()));
+export function syncOption(
+  name: string,
+  object: KubeObject | undefined,
+  appOptions: readonly string[] | undefined,
+): string | undefined {
+  const find = (options: readonly string[]) =>
+    options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1);
+  return (
+    find(csv(object?.metadata.annotations?.[META.syncOptions])) ??
+    find((appOptions ?? []).map((option) => option.trim()))
+  );
 }

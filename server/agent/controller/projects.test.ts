@@ -11,14 +11,28 @@ interface Marks {
   foreign?: boolean;
 }
 
-const stored = (name: string, { owner, allowed, within, foreign }: Marks = {}, spec: object = { sourceRepos: ["*"] }): KubeObject => {
+const stored = (
+  name: string,
+  { owner, allowed, within, foreign }: Marks = {},
+  spec: object = { sourceRepos: ["*"] },
+): KubeObject => {
   const marks = { [TENANT]: owner, [ALLOWED_SCOPES]: allowed, [WITHIN]: within };
-  const annotations = Object.fromEntries(Object.entries(marks).filter((pair): pair is [string, string] => pair[1] !== undefined));
+  const annotations = Object.fromEntries(
+    Object.entries(marks).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
   const labels: Record<string, string> = foreign ? {} : { [MANAGED]: "true" };
-  return { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { name, annotations, labels }, spec: { ...spec } };
+  return {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name, annotations, labels },
+    spec: { ...spec },
+  };
 };
 const app = (project: string, tenant?: string) =>
-  ({ metadata: { name: "a", ...(tenant ? { annotations: { [TENANT]: tenant } } : {}) }, spec: { project } }) as unknown as Application;
+  ({
+    metadata: { name: "a", ...(tenant ? { annotations: { [TENANT]: tenant } } : {}) },
+    spec: { project },
+  }) as unknown as Application;
 const known = (...objects: KubeObject[]): Projects => {
   const projects = new Projects();
   projects.replace(objects);
@@ -43,18 +57,38 @@ test.each<[string, KubeObject[], Application, string]>([
   ["the agent's own scope may use default without an object", [], app(""), "default"],
   ["a tenant may not use default without an object", [], app("default", "acme/-"), PROJECT_REFUSED],
   ["leaving the project out is default", [], app("", "acme/-"), PROJECT_REFUSED],
-  ["a default that Argo CD stored serves no tenant", [stored("default", { foreign: true })], app("", "acme/-"), PROJECT_REFUSED],
+  [
+    "a default that Argo CD stored serves no tenant",
+    [stored("default", { foreign: true })],
+    app("", "acme/-"),
+    PROJECT_REFUSED,
+  ],
   ["a default that the service delivered does", [stored("default")], app("", "acme/-"), "default"],
   ["a project of the agent's scope that lists the tenant", [platform], app("platform", "acme/shop"), "platform"],
   ["a project of the agent's scope that lists another", [platform], app("platform", "other/-"), PROJECT_REFUSED],
-  ["another tenant's project", [platform, stored("theirs", { owner: "other/-" })], app("theirs", "acme/-"), PROJECT_REFUSED],
+  [
+    "another tenant's project",
+    [platform, stored("theirs", { owner: "other/-" })],
+    app("theirs", "acme/-"),
+    PROJECT_REFUSED,
+  ],
   ["its own project is limited", [platform, own()], app("own", "acme/-"), "own in platform"],
   ["its organisation's project is limited", [platform, own()], app("own", "acme/shop"), "own in platform"],
   ["its own project permits nothing without a limit", [own()], app("own", "acme/-"), PROJECT_REFUSED],
   ["a limit that serves another does not count", [platform, ofB], app("own", "b/-"), PROJECT_REFUSED],
-  ["one that the service did not make does not count", [stored("x", { foreign: true }), ofB], app("own", "b/-"), PROJECT_REFUSED],
+  [
+    "one that the service did not make does not count",
+    [stored("x", { foreign: true }), ofB],
+    app("own", "b/-"),
+    PROJECT_REFUSED,
+  ],
   ["of two limits none is chosen by its name", [platform, more, own()], app("own", "acme/-"), PROJECT_REFUSED],
-  ["of two limits the named one counts", [platform, more, own({ within: "more" })], app("own", "acme/-"), "own in more"],
+  [
+    "of two limits the named one counts",
+    [platform, more, own({ within: "more" })],
+    app("own", "acme/-"),
+    "own in more",
+  ],
   [
     "a limit in between is limited too",
     [platform, stored("org", { owner: "acme/-" }), inShop],
@@ -70,7 +104,12 @@ test.each<[string, KubeObject[], Application, string]>([
     PROJECT_REFUSED,
   ],
   ["a limit that is gone is none", [platform, own({ within: "gone" })], app("own", "acme/-"), "ProjectNotFound"],
-  ["an application without a mark under a tenant's project is limited too", [platform, own()], app("own"), "own in platform"],
+  [
+    "an application without a mark under a tenant's project is limited too",
+    [platform, own()],
+    app("own"),
+    "own in platform",
+  ],
   ["and permitted nothing without a limit", [own()], app("own"), PROJECT_REFUSED],
 ])("%s", (_, objects, one, want) => {
   expect(judged(known(...objects), one)).toBe(want);
@@ -97,7 +136,11 @@ test("labels that a tenant gives its project bring it no more than its limit has
   projects.inherit([{ projectName: "global", covers: (labels) => labels.wide === "yes" }]);
   const mine = own();
   mine.metadata.labels = { ...mine.metadata.labels, wide: "yes" };
-  projects.replace([stored("platform", { allowed: "acme" }, { sourceRepos: ["https://a/*"] }), stored("global", { allowed: "" }), mine]);
+  projects.replace([
+    stored("platform", { allowed: "acme" }, { sourceRepos: ["https://a/*"] }),
+    stored("global", { allowed: "" }),
+    mine,
+  ]);
   const found = projects.of(app("own", "acme/-"));
   expect(found).toMatchObject({ kind: "done", value: { limit: { name: "platform", sourceRepos: ["https://a/*"] } } });
 });
@@ -113,7 +156,13 @@ test.each([
     destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "deployer" }],
   };
   const projects = known(stored("platform", { allowed: "acme" }, spec), stored("more", { allowed: "acme" }, spec));
-  const cluster = { server: "https://kept", name: "kept", project: "platform", own: "outpost", settings: { impersonation: "off" } };
+  const cluster = {
+    server: "https://kept",
+    name: "kept",
+    project: "platform",
+    own: "outpost",
+    settings: { impersonation: "off" },
+  };
   const shape = { ...cluster, accounts: new Map([["system:serviceaccount:web:deployer", {}]]), client: {} };
   const destinations = { own: "outpost", find: async () => done(shape) };
   const one = app(project, tenant);

@@ -61,7 +61,8 @@ export class Projects {
   #find(name: string): Outcome<Project> {
     if (this.#failure) return again(this.#failure.reason, `the AppProjects cannot be read: ${this.#failure.message}`);
     const known = this.#known.get(name)?.project;
-    if (typeof known === "string") return stop("ProjectInvalid", `AppProject ${name} permits nothing, because it cannot be read: ${known}`);
+    if (typeof known === "string")
+      return stop("ProjectInvalid", `AppProject ${name} permits nothing, because it cannot be read: ${known}`);
     if (known) return done(known);
     return stop("ProjectNotFound", `Application referencing project ${name} which does not exist`);
   }
@@ -85,7 +86,8 @@ export class Projects {
   #limited(project: Project, tenant: string): Outcome<Project> {
     const { owner, within } = project.sharing!;
     if (owner === undefined) return done(project);
-    const found = within === undefined ? this.#onlyLimit(project.name, tenant) : this.#namedLimit(project, within, tenant);
+    const found =
+      within === undefined ? this.#onlyLimit(project.name, tenant) : this.#namedLimit(project, within, tenant);
     if (found.kind !== "done") return found;
     const limit = this.#limited(found.value, tenant);
     if (limit.kind !== "done") return limit;
@@ -137,7 +139,9 @@ export class Projects {
   }
 
   #ofTenants(): string[] {
-    return [...this.#known].flatMap(([name, { project }]) => (typeof project !== "string" && project.sharing?.owner ? [name] : []));
+    return [...this.#known].flatMap(([name, { project }]) =>
+      typeof project !== "string" && project.sharing?.owner ? [name] : [],
+    );
   }
 
   /** A project with all that it inherits; what a global project says must be known, because it may be a denial. */
@@ -207,7 +211,10 @@ export async function place({ destinations, projects }: Places, app: Application
   const { server, name, project: clusterProject } = found.value;
   // Argo CD lets every project use it that permits its address. A set names clusters by parameters, which the service cannot judge.
   if (clusterProject && clusterProject !== projectOf(app) && tenantOf(app) !== undefined)
-    return stop("DestinationNotPermitted", `cluster ${name} is kept for applications of another project than '${projectOf(app)}'`);
+    return stop(
+      "DestinationNotPermitted",
+      `cluster ${name} is kept for applications of another project than '${projectOf(app)}'`,
+    );
   const to = { server, name, namespace: app.spec.destination.namespace ?? "" };
   // What is rendered ahead of time counts too: the branch says no more than that.
   const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];
@@ -219,7 +226,10 @@ export async function place({ destinations, projects }: Places, app: Application
 }
 
 /** Where an application's objects are taken away: what it is made of need not be permitted any more. */
-export async function placeOfDeletion({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
+export async function placeOfDeletion(
+  { destinations, projects }: Places,
+  app: Application,
+): Promise<Outcome<Destination>> {
   const found = await destinations.find(app);
   if (found.kind !== "done") return found;
   const project = projects.of(app);
@@ -238,14 +248,22 @@ function refusesPlace(project: Project, { metadata }: Application, own: string) 
   if (namespace === own) return undefined;
   const refusing = chainOf(project).find(({ sourceNamespaces = [] }) => !listsNamespace(sourceNamespaces, namespace));
   if (!refusing) return undefined;
-  return stop(NAMESPACE_REFUSED, `application '${name}' in namespace '${namespace}' is not permitted to use project '${refusing.name}'`);
+  return stop(
+    NAMESPACE_REFUSED,
+    `application '${name}' in namespace '${namespace}' is not permitted to use project '${refusing.name}'`,
+  );
 }
 
 // By destination and project, so that a change of either makes a new one, and looking again costs nothing.
 const bound = new WeakMap<Destination, WeakMap<Project, Map<string, Destination>>>();
 
 /** The destination as the project allows it: a guard for objects, and a client that acts as the project's account. */
-function bind(destination: Destination, project: Project, namespace: string, tenant: string | undefined): Outcome<Destination> {
+function bind(
+  destination: Destination,
+  project: Project,
+  namespace: string,
+  tenant: string | undefined,
+): Outcome<Destination> {
   const { server, name, settings } = destination;
   const account = accountFor(project, { server, name, namespace }, { impersonation: settings.impersonation, tenant });
   if ("problem" in account) return stop("ServiceAccountNotFound", account.problem);
@@ -296,7 +314,11 @@ export const belongs =
     !settings.excludes(gvkOf(object).group, object.kind, server);
 
 /** Why an object is out of what may be managed on the cluster at all. */
-export function unmanaged({ managed, clusterWide }: Destination, object: KubeObject, resource?: Resource): string | undefined {
+export function unmanaged(
+  { managed, clusterWide }: Destination,
+  object: KubeObject,
+  resource?: Resource,
+): string | undefined {
   const { namespace, name } = object.metadata;
   if (!clusterWide && !(resource?.namespaced ?? namespace))
     return `Cluster level ${object.kind} "${name}" can not be managed when in namespaced mode`;

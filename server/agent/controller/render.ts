@@ -64,7 +64,10 @@ export async function requestFor({ deps, app, destination }: Asking, question: Q
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];
       const integrity = integrityOf(deps, app, source, i);
-      const found = within(access.find(source.repoURL, project, tenant), rules.kind === "done" ? lendingTo(rules.value) : []);
+      const found = within(
+        access.find(source.repoURL, project, tenant),
+        rules.kind === "done" ? lendingTo(rules.value) : [],
+      );
       return {
         source,
         repo: integrity ? withKeys(found, deps.repositories.keyringOf(tenant)) : found,
@@ -73,8 +76,12 @@ export async function requestFor({ deps, app, destination }: Asking, question: Q
       };
     }),
     // A chart's dependencies are sources too.
-    charts: access.charts(project, tenant).filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
-    ...(rules.kind === "done" ? { dependencyRepos: chainOf(rules.value).map(({ sourceRepos = [] }) => sourceRepos) } : {}),
+    charts: access
+      .charts(project, tenant)
+      .filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
+    ...(rules.kind === "done"
+      ? { dependencyRepos: chainOf(rules.value).map(({ sourceRepos = [] }) => sourceRepos) }
+      : {}),
     freshness,
     sinceMs,
     kubeVersion: destination.version,
@@ -137,5 +144,8 @@ export async function toTargets(
     { app: instanceOf(app, own), namespace: app.spec.destination.namespace ?? "", settings },
     (group, version, kind) => client.discovery.find(group, version, kind),
   );
-  return { ...normalised, excluded: excluded.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`) };
+  return {
+    ...normalised,
+    excluded: excluded.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`),
+  };
 }

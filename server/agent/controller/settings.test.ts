@@ -10,11 +10,36 @@ test.each<[string, Record<string, string>, [string, string, string], boolean]>([
   ["nothing set", {}, ["apps", "Deployment", "https://a"], false],
   ["events, whatever is set", {}, ["events.k8s.io", "Event", "https://a"], true],
   ["leases, whatever is set", { "resource.exclusions": "[]" }, ["coordination.k8s.io", "Lease", "https://a"], true],
-  ["an excluded kind", { "resource.exclusions": "- {apiGroups: [apps], kinds: [Dep*]}" }, ["apps", "Deployment", "https://a"], true],
-  ["an excluded group", { "resource.exclusions": "- apiGroups: ['*.example']" }, ["x.example", "Any", "https://a"], true],
-  ["on another cluster", { "resource.exclusions": "- {kinds: [Secret], clusters: ['https://b*']}" }, ["", "Secret", "https://a"], false],
-  ["outside of what is included", { "resource.inclusions": "- {apiGroups: [apps]}" }, ["", "Secret", "https://a"], true],
-  ["inside of what is included", { "resource.inclusions": "- {apiGroups: [apps]}" }, ["apps", "Deployment", "https://a"], false],
+  [
+    "an excluded kind",
+    { "resource.exclusions": "- {apiGroups: [apps], kinds: [Dep*]}" },
+    ["apps", "Deployment", "https://a"],
+    true,
+  ],
+  [
+    "an excluded group",
+    { "resource.exclusions": "- apiGroups: ['*.example']" },
+    ["x.example", "Any", "https://a"],
+    true,
+  ],
+  [
+    "on another cluster",
+    { "resource.exclusions": "- {kinds: [Secret], clusters: ['https://b*']}" },
+    ["", "Secret", "https://a"],
+    false,
+  ],
+  [
+    "outside of what is included",
+    { "resource.inclusions": "- {apiGroups: [apps]}" },
+    ["", "Secret", "https://a"],
+    true,
+  ],
+  [
+    "inside of what is included",
+    { "resource.inclusions": "- {apiGroups: [apps]}" },
+    ["apps", "Deployment", "https://a"],
+    false,
+  ],
 ])("excluded: %s", (_name, data, [group, kind, server], want) => {
   expect(settings(data).excludes(group, kind, server)).toBe(want);
 });
@@ -54,7 +79,11 @@ test.each<[string, Record<string, string>, object[]]>([
 
 test("accounts of projects are in force unless that is switched off", () => {
   const key = "application.sync.impersonation.enabled";
-  expect(["", "true", "false"].map((given) => settings({ [key]: given }).impersonation)).toEqual(["where named", "always", "off"]);
+  expect(["", "true", "false"].map((given) => settings({ [key]: given }).impersonation)).toEqual([
+    "where named",
+    "always",
+    "off",
+  ]);
   expect(settings({}).impersonation).toBe("where named");
 });
 

@@ -75,7 +75,9 @@ export class Settings {
 
   /** True when something has changed. */
   replace(configMaps: readonly KubeObject[]): boolean {
-    const params = configMaps.find(({ metadata }) => metadata.name === "argocd-cmd-params-cm")?.data as Record<string, unknown> | undefined;
+    const params = configMaps.find(({ metadata }) => metadata.name === "argocd-cmd-params-cm")?.data as
+      | Record<string, unknown>
+      | undefined;
     this.applicationNamespaces = listed(params?.["application.namespaces"]);
     this.setNamespaces = listed(params?.["applicationsetcontroller.namespaces"]);
     const found = configMaps.find(({ metadata }) => metadata.name === "argocd-cm");
@@ -97,12 +99,15 @@ export class Settings {
     this.tracking = this.#tracking(data);
     const respects = data["resource.respectRBAC"];
     this.respectRbac = RESPECTS.find((one) => one === respects) ?? "off";
-    if (respects && respects !== this.respectRbac) this.problems.push("argocd-cm: resource.respectRBAC is neither normal nor strict");
+    if (respects && respects !== this.respectRbac)
+      this.problems.push("argocd-cm: resource.respectRBAC is neither normal nor strict");
     const compares = readCompareOptions(this.#yaml(COMPARE, data[COMPARE]));
     this.compares = typeof compares === "string" ? USUAL_OPTIONS : compares;
     if (typeof compares === "string") this.problems.push(`argocd-cm: ${COMPARE}: ${compares}`);
     this.rules = [
-      ...relevant.filter(([key]) => key.startsWith(IGNORE)).flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
+      ...relevant
+        .filter(([key]) => key.startsWith(IGNORE))
+        .flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
       ...this.#old(data["resource.customizations"]),
     ];
     this.custom = readCustomizations(data);
@@ -131,7 +136,11 @@ export class Settings {
       this.problems.push(`argocd-cm: ${key} is not a list`);
       return [];
     }
-    return list.map((one) => ({ apiGroups: texts(one?.apiGroups), kinds: texts(one?.kinds), clusters: texts(one?.clusters) }));
+    return list.map((one) => ({
+      apiGroups: texts(one?.apiGroups),
+      kinds: texts(one?.kinds),
+      clusters: texts(one?.clusters),
+    }));
   }
 
   /** One that cannot be read is left out and named in every application: it may have been there to forbid something. */
@@ -144,7 +153,8 @@ export class Settings {
     return list.flatMap((one, i) => {
       const { projectName, labelSelector } = (one ?? {}) as Record<string, unknown>;
       const covers = isSelector(labelSelector) ? labelTest(labelSelector) : "labelSelector has another shape";
-      if (typeof projectName === "string" && projectName && typeof covers !== "string") return [{ projectName, covers }];
+      if (typeof projectName === "string" && projectName && typeof covers !== "string")
+        return [{ projectName, covers }];
       const why = typeof covers === "string" ? covers : "it has no projectName";
       this.problems.push(`argocd-cm: globalProjects[${i}] is left out: ${why}`);
       return [];
@@ -163,7 +173,9 @@ export class Settings {
     const key = text("application.instanceLabelKey");
     const isKey = LABEL_KEY.test(key) && key !== META.app;
     if (key && !isKey)
-      this.problems.push(`argocd-cm: application.instanceLabelKey is not a name of a label that is free: ${BY_ANNOTATION.labelKey} counts`);
+      this.problems.push(
+        `argocd-cm: application.instanceLabelKey is not a name of a label that is free: ${BY_ANNOTATION.labelKey} counts`,
+      );
     return {
       method: method ?? BY_ANNOTATION.method,
       labelKey: isKey ? key : BY_ANNOTATION.labelKey,
@@ -217,21 +229,28 @@ function read(rule: unknown, group: string, kind: string): IgnoreDifference[] {
 }
 
 function matches({ apiGroups, kinds, clusters }: Filter, group: string, kind: string, server: string): boolean {
-  const any = (globs: readonly string[], text: string) => globs.length === 0 || globs.some((glob) => matchGlob(glob, text));
+  const any = (globs: readonly string[], text: string) =>
+    globs.length === 0 || globs.some((glob) => matchGlob(glob, text));
   return any(apiGroups, group) && any(kinds, kind) && any(clusters, server);
 }
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : []);
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
 
 /** A list with commas between. */
 export const listed = (text: unknown): string[] =>
-  typeof text === "string" && text.length <= 100_000 ? [...new Set(text.split(",").map((one) => one.trim()))].filter(Boolean) : [];
+  typeof text === "string" && text.length <= 100_000
+    ? [...new Set(text.split(",").map((one) => one.trim()))].filter(Boolean)
+    : [];
 
 function isSelector(value: unknown): value is LabelSelector | undefined {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;
   const { matchLabels, matchExpressions } = value as Record<string, unknown>;
-  const isMap = matchLabels === undefined || matchLabels === null || (typeof matchLabels === "object" && !Array.isArray(matchLabels));
+  const isMap =
+    matchLabels === undefined ||
+    matchLabels === null ||
+    (typeof matchLabels === "object" && !Array.isArray(matchLabels));
   const isText = (one: unknown) => typeof one === "string";
   const isTexts = (list: unknown) => list === undefined || list === null || (Array.isArray(list) && list.every(isText));
   const all = matchExpressions ?? [];
@@ -239,6 +258,9 @@ function isSelector(value: unknown): value is LabelSelector | undefined {
     isMap &&
     Object.values(matchLabels ?? {}).every(isText) &&
     Array.isArray(all) &&
-    all.every((one) => typeof one === "object" && one !== null && isText(one.key) && isText(one.operator) && isTexts(one.values))
+    all.every(
+      (one) =>
+        typeof one === "object" && one !== null && isText(one.key) && isText(one.operator) && isTexts(one.values),
+    )
   );
 }

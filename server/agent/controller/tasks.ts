@@ -77,8 +77,10 @@ export function planTasks(
     const { key, object, hook, wave, resource } = target;
     if (hook) {
       if (hook.skip || !hooks) continue;
-      for (const phase of hook.phases) tasks.push({ ...hookTask({ app, own, run }, target, phase), phase, wave, hook: true, resource });
-    } else if (isSelected(key)) tasks.push({ id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target, resource });
+      for (const phase of hook.phases)
+        tasks.push({ ...hookTask({ app, own, run }, target, phase), phase, wave, hook: true, resource });
+    } else if (isSelected(key))
+      tasks.push({ id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target, resource });
   }
   tasks.push(...pruneTasks(extra, options, tasks, isSelected));
   tasks.sort(compareTasks);

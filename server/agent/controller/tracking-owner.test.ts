@@ -21,7 +21,10 @@ interface Given {
 
 const LABEL = "app.kubernetes.io/instance";
 const NAMES = { nobody: undefined, this: "shop", other: "blog" };
-const TRACKING: Record<Given["by"], Tracking> = { annotation: BY_ANNOTATION, label: { ...BY_ANNOTATION, method: "label" } };
+const TRACKING: Record<Given["by"], Tracking> = {
+  annotation: BY_ANNOTATION,
+  label: { ...BY_ANNOTATION, method: "label" },
+};
 
 function objectOf({ by, mark, label, copy, written, named, copied }: Given): KubeObject {
   const kind = copied ? "Endpoints" : "ConfigMap";
@@ -40,7 +43,12 @@ function objectOf({ by, mark, label, copy, written, named, copied }: Given): Kub
   };
 }
 
-const annotation = (mark: Who, ours: Who, more: Partial<Given> = {}): Given => ({ by: "annotation", mark, label: ours, ...more });
+const annotation = (mark: Who, ours: Who, more: Partial<Given> = {}): Given => ({
+  by: "annotation",
+  mark,
+  label: ours,
+  ...more,
+});
 const label = (mark: Who, ours: Who, more: Partial<Given> = {}): Given => ({ by: "label", mark, label: ours, ...more });
 
 test.each<[Given, Who]>([

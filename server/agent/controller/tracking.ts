@@ -13,13 +13,19 @@ export interface Tracking {
   installation: string;
 }
 
-export const BY_ANNOTATION: Tracking = { method: "annotation", labelKey: "app.kubernetes.io/instance", installation: "" };
+export const BY_ANNOTATION: Tracking = {
+  method: "annotation",
+  labelKey: "app.kubernetes.io/instance",
+  installation: "",
+};
 
 const MAX_LABEL = 63;
 
 /** The label's value for an application: its name, or a shortened one with a digest (labels end at 63 characters). */
 export function appLabel(app: string): string {
-  return app.length <= MAX_LABEL ? app : `${app.slice(0, 50)}-${createHash("sha256").update(app).digest("hex").slice(0, 12)}`;
+  return app.length <= MAX_LABEL
+    ? app
+    : `${app.slice(0, 50)}-${createHash("sha256").update(app).digest("hex").slice(0, 12)}`;
 }
 
 /** `app:group/Kind:namespace/name`; cluster-scoped objects carry the application's destination namespace. */
@@ -30,7 +36,12 @@ export function trackingId(app: string, object: KubeObject, destinationNamespace
 }
 
 /** Puts the marks of an application on an object, and takes off those that it brought along. */
-export function mark(object: KubeObject, app: string, namespace: string, { method, labelKey, installation }: Tracking): void {
+export function mark(
+  object: KubeObject,
+  app: string,
+  namespace: string,
+  { method, labelKey, installation }: Tracking,
+): void {
   const { [META.trackingId]: _, [META.installationId]: __, ...annotations } = object.metadata.annotations ?? {};
   const labels = { ...object.metadata.labels };
   // A definition outlives the application that brought it, and so bears no mark, as in Argo CD.
@@ -55,7 +66,9 @@ export function ownerOf(object: KubeObject, { method, labelKey, installation }: 
   const from = annotations?.[META.installationId];
   // By label an object of ours names no installation; one that names another is that one's, by whatever it is tracked there.
   if (method === "label")
-    return (from === undefined || from === installation) && !copiesLabels(object) ? labels?.[labelKey] || undefined : undefined;
+    return (from === undefined || from === installation) && !copiesLabels(object)
+      ? labels?.[labelKey] || undefined
+      : undefined;
   return (from ?? "") === installation ? namedBy(object) : undefined;
 }
 
@@ -155,22 +168,31 @@ export const markOf = (app: string, { method }: Tracking): string => (method ===
 
 /** Whether an object has the marks that it is to have: one whose old marks are as good as these may be the same all the same. */
 export const isMarked = (live: KubeObject, wanted: KubeObject, { labelKey }: Tracking): boolean =>
-  [META.trackingId, META.installationId].every((key) => live.metadata.annotations?.[key] === wanted.metadata.annotations?.[key]) &&
-  live.metadata.labels?.[labelKey] === wanted.metadata.labels?.[labelKey];
+  [META.trackingId, META.installationId].every(
+    (key) => live.metadata.annotations?.[key] === wanted.metadata.annotations?.[key],
+  ) && live.metadata.labels?.[labelKey] === wanted.metadata.labels?.[labelKey];
 
 /**
  * For a comparison: that an object is still marked by the label is no difference where the annotation is what counts now. The next sync that
  * writes it brings the new marks.
  */
-export function migrated(object: KubeObject, live: KubeObject, wanted: KubeObject, { method, labelKey }: Tracking): KubeObject {
+export function migrated(
+  object: KubeObject,
+  live: KubeObject,
+  wanted: KubeObject,
+  { method, labelKey }: Tracking,
+): KubeObject {
   if (method === "label" || !live.metadata.labels?.[labelKey]) return object;
   const { [labelKey]: label, ...others } = object.metadata.labels ?? {};
   const kept =
-    wanted.metadata.labels?.[labelKey] === undefined ? others : { ...others, ...(label === undefined ? {} : { [labelKey]: label }) };
+    wanted.metadata.labels?.[labelKey] === undefined
+      ? others
+      : { ...others, ...(label === undefined ? {} : { [labelKey]: label }) };
   const id = wanted.metadata.annotations?.[META.trackingId];
   const annotations = { ...object.metadata.annotations, ...(id === undefined ? {} : { [META.trackingId]: id }) };
   return { ...object, metadata: { ...object.metadata, labels: kept, annotations } };
 }
 
 /** As the ecosystem shortens it: to 63 characters of which the last is a letter or a digit. */
-const cut = (app: string): string => (app.length <= MAX_LABEL ? app : app.slice(0, MAX_LABEL).replace(/[^A-Za-z0-9]+$/, ""));
+const cut = (app: string): string =>
+  app.length <= MAX_LABEL ? app : app.slice(0, MAX_LABEL).replace(/[^A-Za-z0-9]+$/, "");

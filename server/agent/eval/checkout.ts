@@ -42,8 +42,15 @@ export async function nameHead({ address, commit }: Checkout, branch: string): P
 }
 
 async function snapshot(folder: string, into: string): Promise<Outcome<Checkout>> {
-  const who = Object.entries(WHO).flatMap(([what, value]) => ["AUTHOR", "COMMITTER"].map((role) => [`GIT_${role}_${what}`, value]));
-  const inside = { GIT_DIR: into, GIT_WORK_TREE: folder, GIT_INDEX_FILE: join(into, "index"), ...Object.fromEntries(who) };
+  const who = Object.entries(WHO).flatMap(([what, value]) =>
+    ["AUTHOR", "COMMITTER"].map((role) => [`GIT_${role}_${what}`, value]),
+  );
+  const inside = {
+    GIT_DIR: into,
+    GIT_WORK_TREE: folder,
+    GIT_INDEX_FILE: join(into, "index"),
+    ...Object.fromEntries(who),
+  };
   for (const args of [
     ["add", "--all", "--", "."],
     ["commit", "--quiet", "--no-verify", "--allow-empty", "--message=files"],
@@ -57,7 +64,8 @@ async function snapshot(folder: string, into: string): Promise<Outcome<Checkout>
 /** The objects stay where they are: the bare repository only knows of them. */
 async function pin(folder: string, revision: string, into: string): Promise<Outcome<Checkout>> {
   const commit = await within(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`]);
-  if (commit.kind !== "done" || !isCommit(commit.value)) return stop(INVALID, `${folder} is not a repository with a revision ${revision}`);
+  if (commit.kind !== "done" || !isCommit(commit.value))
+    return stop(INVALID, `${folder} is not a repository with a revision ${revision}`);
   const objects = await within(folder, ["rev-parse", "--git-path", "objects"]);
   if (objects.kind !== "done") return objects;
   await writeFile(join(into, "objects", "info", "alternates"), `${resolve(folder, objects.value)}\n`);
@@ -71,7 +79,13 @@ async function headOf(into: string): Promise<Outcome<Checkout>> {
 }
 
 async function within(folder: string, args: string[], env: Record<string, string> = {}): Promise<Outcome<string>> {
-  const ran = await run("git", { args, cwd: folder, env: { ...gitEnv(), ...env }, deadlineMs: DEADLINE_MS, maxBytes: 10_000_000 });
+  const ran = await run("git", {
+    args,
+    cwd: folder,
+    env: { ...gitEnv(), ...env },
+    deadlineMs: DEADLINE_MS,
+    maxBytes: 10_000_000,
+  });
   if (ran.kind !== "done") return ran;
   if (ran.value.code !== 0) return stop(INVALID, `${folder} cannot be read: ${ran.value.stderr.trim().slice(0, 500)}`);
   return done(ran.value.stdout.toString("utf8").trim());

@@ -143,7 +143,11 @@ const isOwn = ({ app, settings }: RenderedApplication, object: KubeObject): bool
   !object.metadata.annotations?.[META.hook] &&
   belongs(app, { settings, server: app.spec.destination.server ?? "", own: app.metadata.namespace ?? "" })(object);
 
-function compare({ app, settings }: RenderedApplication, before: KubeObject[], after: KubeObject[]): ManifestDifference[] {
+function compare(
+  { app, settings }: RenderedApplication,
+  before: KubeObject[],
+  after: KubeObject[],
+): ManifestDifference[] {
   // Another one each time: a digest tells only whether two values in one answer are equal.
   const salt = randomBytes(16).toString("hex");
   const [old, now] = [before, after].map((objects) => new Map(objects.map((object) => [keyOf(object), object])));
@@ -154,7 +158,8 @@ function compare({ app, settings }: RenderedApplication, before: KubeObject[], a
     const { pointers, ...others } = ignoring(app, settings.rules, shown);
     const rules = { ...others, pointers: [...pointers, ...filledIn(desired ?? shown, settings.compares)] };
     const keepsStatus = desired?.status !== undefined && wantsStatus(desired, settings.compares);
-    const settled = (object: KubeObject) => (live && desired ? migrated(object, live, desired, settings.tracking) : object);
+    const settled = (object: KubeObject) =>
+      live && desired ? migrated(object, live, desired, settings.tracking) : object;
     const owned = live ? fieldsOf(live, rules.managers) : [];
     const bare = (object: KubeObject | undefined) =>
       object && without(plain(settled(object), settings.tracking, keepsStatus), rules, live && desired ? owned : []);
@@ -193,7 +198,10 @@ function plain(given: KubeObject, tracking: Tracking, keepsStatus: boolean): Kub
   for (const field of ["annotations", "labels"] as const)
     if (object.metadata[field] && Object.keys(object.metadata[field]!).length === 0) delete object.metadata[field];
   if (object.kind === "Secret" && object.apiVersion === "v1" && object.stringData) {
-    const encoded = Object.entries(object.stringData as object).map(([k, v]) => [k, Buffer.from(String(v)).toString("base64")]);
+    const encoded = Object.entries(object.stringData as object).map(([k, v]) => [
+      k,
+      Buffer.from(String(v)).toString("base64"),
+    ]);
     object.data = { ...object.data, ...Object.fromEntries(encoded) };
     delete object.stringData;
   }

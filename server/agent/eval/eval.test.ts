@@ -20,9 +20,15 @@ const asked: Record<string, { given: object; want: object }> = {
     given: { object: { ...configMap("a"), apiVersion: "cert-manager.io/v1", kind: "Issuer" } },
     want: { status: "Progressing", message: "Initializing issuer" },
   },
-  actions: { given: { object: { ...configMap("a"), apiVersion: "apps/v1", kind: "DaemonSet" } }, want: { actions: [{ name: "restart" }] } },
+  actions: {
+    given: { object: { ...configMap("a"), apiVersion: "apps/v1", kind: "DaemonSet" } },
+    want: { actions: [{ name: "restart" }] },
+  },
   "action-run": {
-    given: { object: { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: {} }, action: "pause" },
+    given: {
+      object: { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: {} },
+      action: "pause",
+    },
     want: { output: { spec: { paused: true } } },
   },
   retry: { given: { retry: { backoff: { duration: "10", factor: 3 } }, retryCount: 2 }, want: { waitSeconds: 90 } },
@@ -44,7 +50,11 @@ const asked: Record<string, { given: object; want: object }> = {
   },
   appset: {
     given: {
-      spec: { goTemplate: true, generators: [{ list: { elements: [{ n: 1 }] } }], template: { metadata: { name: "a-{{.n}}" }, spec: {} } },
+      spec: {
+        goTemplate: true,
+        generators: [{ list: { elements: [{ n: 1 }] } }],
+        template: { metadata: { name: "a-{{.n}}" }, spec: {} },
+      },
     },
     want: { applications: [{ metadata: { name: "a-1" } }] },
   },
@@ -56,7 +66,10 @@ test("every suite but the one that renders is asked here", () => {
   expect([...Object.keys(asked), "render"].sort()).toEqual(suiteNames());
 });
 test("answers come in the order of the questions, and nonsense is answered with an error", async () => {
-  expect(await ask("retry", { retry: {}, retryCount: 0 }, "no JSON", "", { retry: { backoff: { duration: "x" } }, retryCount: 0 })).toEqual(
-    [{ waitSeconds: 5 }, { error: expect.any(String) }, { error: "unable to parse x as a duration" }],
-  );
+  expect(
+    await ask("retry", { retry: {}, retryCount: 0 }, "no JSON", "", {
+      retry: { backoff: { duration: "x" } },
+      retryCount: 0,
+    }),
+  ).toEqual([{ waitSeconds: 5 }, { error: expect.any(String) }, { error: "unable to parse x as a duration" }]);
 });

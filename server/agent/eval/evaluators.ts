@@ -45,16 +45,32 @@ export const SUITES: Record<string, Suite> = {
 
   "sync-window": ({ windows, app, time }) => {
     const { name = "", server = "", namespace = "" } = app.spec?.destination ?? {};
-    const windowed = { name: app.metadata.name, namespace, server: server || (name === "in-cluster" ? IN_CLUSTER : ""), clusterName: name };
+    const windowed = {
+      name: app.metadata.name,
+      namespace,
+      server: server || (name === "in-cluster" ? IN_CLUSTER : ""),
+      clusterName: name,
+    };
     const verdict = judgeWindows(windows ?? [], windowed, Date.parse(time));
     if (typeof verdict === "string") return { error: verdict };
     const { matching, canSyncAuto, canSyncManual } = verdict;
     return { matching, canSyncAuto, canSyncManual };
   },
 
-  project: ({ spec, repoURL, server, clusterName = "", namespace = "", group = "", kind, resourceName = "", namespaced }) => {
+  project: ({
+    spec,
+    repoURL,
+    server,
+    clusterName = "",
+    namespace = "",
+    group = "",
+    kind,
+    resourceName = "",
+    namespaced,
+  }) => {
     if (repoURL !== undefined) return { sourcePermitted: permitsSource(spec, repoURL) };
-    if (kind !== undefined) return { kindPermitted: permitsKind(spec, { group, kind, name: resourceName, namespaced }) };
+    if (kind !== undefined)
+      return { kindPermitted: permitsKind(spec, { group, kind, name: resourceName, namespaced }) };
     return { destinationPermitted: permitsDestination(spec, { server: server ?? "", name: clusterName, namespace }) };
   },
 
@@ -63,17 +79,31 @@ export const SUITES: Record<string, Suite> = {
   "sync-order": ({ targets, prunes, pruneLast }) => {
     const app = {
       metadata: { name: "app", namespace: "argocd" },
-      spec: { destination: { namespace: "app" }, ...(pruneLast ? { syncPolicy: { syncOptions: ["PruneLast=true"] } } : {}) },
+      spec: {
+        destination: { namespace: "app" },
+        ...(pruneLast ? { syncPolicy: { syncOptions: ["PruneLast=true"] } } : {}),
+      },
     } as Application;
     const run = { operation: { sync: {} }, startedAt: new Date(0).toISOString() };
     const wanted = (targets as KubeObject[]).map(
       (object) => ({ key: keyOf(object), object, hook: hookOf(object), wave: waveOf(object) }) as CompareTarget,
     );
     const extra = ((prunes ?? []) as KubeObject[]).map((object) => ({ object }));
-    const order = planTasks({ app, own: app.metadata.namespace ?? "", run }, wanted, extra).map(({ phase, wave, object, prune, hook }) => {
-      const { namespace = "", name = "" } = object.metadata;
-      return { phase, wave, group: gvkOf(object).group, kind: object.kind, namespace, name, prune: prune === true, hook };
-    });
+    const order = planTasks({ app, own: app.metadata.namespace ?? "", run }, wanted, extra).map(
+      ({ phase, wave, object, prune, hook }) => {
+        const { namespace = "", name = "" } = object.metadata;
+        return {
+          phase,
+          wave,
+          group: gvkOf(object).group,
+          kind: object.kind,
+          namespace,
+          name,
+          prune: prune === true,
+          hook,
+        };
+      },
+    );
     return { order };
   },
 };

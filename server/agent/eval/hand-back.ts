@@ -47,11 +47,20 @@ export async function handBack({
 }: HandBack): Promise<Outcome<{ checked: number; objects: HandedBack[]; failed: string[] }>> {
   const home = new KubeClient(config);
   const abort = new AbortController();
-  const destinations = new Destinations({ home, own: namespace, namespaces: [], changed: () => {}, signal: abort.signal });
+  const destinations = new Destinations({
+    home,
+    own: namespace,
+    namespaces: [],
+    changed: () => {},
+    signal: abort.signal,
+  });
   try {
     const running = dryRun ? undefined : await controllerOf(home, namespace);
     if (running) return running;
-    const clusters = await home.list(RESOURCES.secret, { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" });
+    const clusters = await home.list(RESOURCES.secret, {
+      namespace,
+      labelSelector: "argocd.argoproj.io/secret-type=cluster",
+    });
     if (clusters.kind !== "done") return clusters;
     destinations.replace(clusters.value.items);
     const listed = await applicationsOf(home, namespace);
@@ -101,7 +110,11 @@ async function controllerOf(client: KubeClient, namespace: string): Promise<Fail
   );
 }
 
-async function handBackOne(destination: Destination, app: Application, dryRun: boolean): Promise<Outcome<HandedBack[]>> {
+async function handBackOne(
+  destination: Destination,
+  app: Application,
+  dryRun: boolean,
+): Promise<Outcome<HandedBack[]>> {
   const { client, own } = destination;
   const application = instanceOf(app, own);
   const handed: HandedBack[] = [];
@@ -115,7 +128,9 @@ async function handBackOne(destination: Destination, app: Application, dryRun: b
     await inParallel(listed.value.items, async (object) => {
       const { patch, changes } = handedBack(object, app);
       const { namespace, name } = object.metadata;
-      const written = dryRun ? done(object) : await client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
+      const written = dryRun
+        ? done(object)
+        : await client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
       if (written.kind === "done") handed.push({ application, object: describe(object), changes });
       else if (written.reason !== KUBE.notFound) failure ??= written;
     });
@@ -127,7 +142,12 @@ async function handBackOne(destination: Destination, app: Application, dryRun: b
  * Argo CD goes on with a sync only while its request stands in `operation`, which our controller takes out when it begins. Without it a sync
  * that was running would stay Running for ever.
  */
-async function handBackRequest(client: KubeClient, app: Application, application: string, dryRun: boolean): Promise<Outcome<HandedBack[]>> {
+async function handBackRequest(
+  client: KubeClient,
+  app: Application,
+  application: string,
+  dryRun: boolean,
+): Promise<Outcome<HandedBack[]>> {
   const state = app.status?.operationState;
   if (!isOpen(state) || app.operation) return done([]);
   const { uid, resourceVersion, namespace, name } = app.metadata;
@@ -136,13 +156,18 @@ async function handBackRequest(client: KubeClient, app: Application, application
   const patch = { metadata: { uid, resourceVersion }, operation, status: { operationState: { operation } } };
   const written = dryRun ? done(app) : await client.mergePatch(RESOURCES.application, namespace, name, patch);
   if (written.kind !== "done") return written;
-  return done([{ application, object: `Application ${application}`, changes: ["request of the running sync restored"] }]);
+  return done([
+    { application, object: `Application ${application}`, changes: ["request of the running sync restored"] },
+  ]);
 }
 
 /** Every kind of which the application has or had an object. */
 async function kindsOf(client: KubeClient, { status }: Application): Promise<Resource[]> {
   const found = new Map<string, Resource>();
-  for (const { group = "", version, kind } of [...(status?.resources ?? []), ...(status?.operationState?.syncResult?.resources ?? [])]) {
+  for (const { group = "", version, kind } of [
+    ...(status?.resources ?? []),
+    ...(status?.operationState?.syncResult?.resources ?? []),
+  ]) {
     if (found.has(`${group}/${kind}`)) continue;
     const resource = await client.discovery.find(group, version, kind);
     if (resource.kind === "done") found.set(`${group}/${kind}`, resource.value);

@@ -16,7 +16,11 @@ export interface Judged {
  * The health of every object in a text, in its order, as the controller would judge it. `custom` is the text of the ConfigMap with
  * checks of the user's own, or only its data; what it holds that cannot be read is an error, as a person asked for it.
  */
-export async function judgeText(text: string, file: string, custom?: { text: string; file: string }): Promise<Outcome<Judged[]>> {
+export async function judgeText(
+  text: string,
+  file: string,
+  custom?: { text: string; file: string },
+): Promise<Outcome<Judged[]>> {
   const objects = objectsOf(text, file);
   if (objects.kind !== "done") return objects;
   const scripts = custom ? readCustom(custom.text, custom.file) : done(noCustomizations());
@@ -54,14 +58,18 @@ function objectsOf(text: string, file: string): Outcome<KubeObject[]> {
   for (const value of values.value.flatMap((one) => (isList(one) ? one.items : [one]))) {
     const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>;
     if (typeof apiVersion !== "string" || typeof kind !== "string")
-      return stop(INVALID, `${file}: an object needs apiVersion and kind; give it as \`kubectl get -o yaml\` writes it`);
+      return stop(
+        INVALID,
+        `${file}: an object needs apiVersion and kind; give it as \`kubectl get -o yaml\` writes it`,
+      );
     objects.push({ ...(value as KubeObject), metadata: { ...metadata, name: metadata?.name ?? "" } });
   }
   return objects.length ? done(objects) : stop(INVALID, `${file} holds no object`);
 }
 
 const isList = (value: unknown): value is { items: unknown[] } =>
-  Array.isArray((value as { items?: unknown } | null)?.items) && String((value as { kind?: unknown }).kind ?? "List").endsWith("List");
+  Array.isArray((value as { items?: unknown } | null)?.items) &&
+  String((value as { kind?: unknown }).kind ?? "List").endsWith("List");
 
 function documents(text: string, file: string): Outcome<unknown[]> {
   try {

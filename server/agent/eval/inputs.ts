@@ -37,7 +37,8 @@ export function readInputs(files: readonly InputFile[]): Outcome<Asked> {
       else if (ours && object.kind === "ApplicationSet") asked.sets.push(object as ApplicationSet);
       else if (ours && object.kind === "AppProject") continue;
       else if (object.kind === "ConfigMap" && object.metadata.name === "argocd-cm") maps.push(object);
-      else if (object.kind === "Secret" && object.metadata.labels?.[TYPE] === "cluster") asked.clusters.push(clusterOf(object));
+      else if (object.kind === "Secret" && object.metadata.labels?.[TYPE] === "cluster")
+        asked.clusters.push(clusterOf(object));
       else return stop(INVALID, `${name}: ${describe(object)} is neither an Application nor an ApplicationSet`);
     }
   }
@@ -56,5 +57,11 @@ function clusterOf({ metadata, data, stringData }: KubeObject): Cluster {
     return stringData?.[name] ?? (typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : "");
   };
   const { labels, annotations } = metadata;
-  return { name: field("name") || metadata.name, server: field("server"), project: field("project"), labels, annotations };
+  return {
+    name: field("name") || metadata.name,
+    server: field("server"),
+    project: field("project"),
+    labels,
+    annotations,
+  };
 }

@@ -62,7 +62,8 @@ export async function renderManifests(ask: Ask): Promise<Outcome<RenderedApplica
     const rendered: RenderedApplication[] = [];
     for (const app of all) {
       const one = await renderOne(ask, asked.value, app, door, checkouts);
-      if (one.kind !== "done") return { ...one, message: `Application ${app.metadata.name}: ${one.reason}: ${one.message}` };
+      if (one.kind !== "done")
+        return { ...one, message: `Application ${app.metadata.name}: ${one.reason}: ${one.message}` };
       rendered.push(one.value);
     }
     return done(rendered);
@@ -124,7 +125,12 @@ async function renderOne(
   if (rendered.kind !== "done") return rendered;
   const objects = rendered.value.objects!;
   const find = ask.find ?? findOffline(objects);
-  const shape = { client: { discovery: { find } }, settings, server: destination.server ?? "", own: app.metadata.namespace ?? "" };
+  const shape = {
+    client: { discovery: { find } },
+    settings,
+    server: destination.server ?? "",
+    own: app.metadata.namespace ?? "",
+  };
   const { targets, repeated, excluded = [] } = await toTargets(app, shape, objects);
   const broken = targets.find(({ problem }) => problem && problem.kind !== "stop")?.problem as Failure | undefined;
   if (broken) return broken;
@@ -166,13 +172,19 @@ async function applicationsOf(
   const { namespace } = set.metadata;
   return done(
     made.value.map(({ metadata, spec }) => {
-      const app = { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { ...metadata, namespace }, spec };
+      const app = {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "Application",
+        metadata: { ...metadata, namespace },
+        spec,
+      };
       return app as unknown as Application;
     }),
   );
 }
 
-const isGit = ({ chart, repoURL }: Source): boolean => !chart && typeof repoURL === "string" && !repoURL.startsWith("oci://");
+const isGit = ({ chart, repoURL }: Source): boolean =>
+  !chart && typeof repoURL === "string" && !repoURL.startsWith("oci://");
 
 /** What folders stand for repositories, each read once. */
 class Checkouts {
@@ -202,4 +214,5 @@ class Checkouts {
 }
 
 /** What is written by people: of an application that is rendered ahead of time, what a pipeline has to render and commit. */
-const drySources = (app: Application): Source[] => (app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : sourcesOf(app));
+const drySources = (app: Application): Source[] =>
+  app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : sourcesOf(app);

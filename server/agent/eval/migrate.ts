@@ -48,11 +48,22 @@ export interface Migration {
  * Compares each application with its live objects by Outpost's engine, and the result with what Argo CD found. Nothing is written: applies are dry
  * runs. The repositories are read with the credentials of the namespace.
  */
-export async function checkMigration({ config, namespace, applications, env }: MigrationAsk): Promise<Outcome<Migration>> {
+export async function checkMigration({
+  config,
+  namespace,
+  applications,
+  env,
+}: MigrationAsk): Promise<Outcome<Migration>> {
   const client = new KubeClient(config);
   const local = await localRepo(env);
   try {
-    const ctx: AgentContext = { client, namespace, account: "", sealSeed: new Secret(""), log: pino({ level: "silent" }) };
+    const ctx: AgentContext = {
+      client,
+      namespace,
+      account: "",
+      sealSeed: new Secret(""),
+      log: pino({ level: "silent" }),
+    };
     const listed = await applicationsOf(ctx);
     if (listed.kind !== "done") return listed;
     const instance = (app: KubeObject) => instanceOf(app, namespace);
@@ -69,7 +80,11 @@ export async function checkMigration({ config, namespace, applications, env }: M
       else failed.push(`Application ${instance(app)}: ${compared.reason}: ${compared.message}`);
     });
     const order = (one: Differing) => `${one.application} ${one.object}`;
-    return done({ checked: wanted.length, differing: differing.sort((a, b) => (order(a) < order(b) ? -1 : 1)), failed: failed.sort() });
+    return done({
+      checked: wanted.length,
+      differing: differing.sort((a, b) => (order(a) < order(b) ? -1 : 1)),
+      failed: failed.sort(),
+    });
   } finally {
     await local.close();
     await client.close();
@@ -81,7 +96,10 @@ const question = (live: object) => ({ task: "migrate", kind: "application.diff",
 /** Those of the namespace, and those elsewhere that Argo CD's settings name. */
 async function applicationsOf(ctx: AgentContext): Promise<Outcome<KubeObject[]>> {
   const everywhere = await ctx.client.list(RESOURCES.application);
-  const listed = everywhere.kind === "done" ? everywhere : await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  const listed =
+    everywhere.kind === "done"
+      ? everywhere
+      : await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
   if (listed.kind !== "done") return listed;
   const namespaces = new Set(listed.value.items.map(({ metadata }) => metadata.namespace ?? ctx.namespace));
   const ours = new Set<string>();
@@ -122,14 +140,22 @@ export function differingOf(application: string, app: Application, items: readon
   );
   const differing: Differing[] = [];
   for (const { group = "", kind, namespace = "", name, change, fields = [], desired = "" } of items) {
-    const paths = fields.map(({ path }) => path).filter((path) => path !== INDEX && !(path === LABELS && hasIndexAlone(desired)));
+    const paths = fields
+      .map(({ path }) => path)
+      .filter((path) => path !== INDEX && !(path === LABELS && hasIndexAlone(desired)));
     if (change === "update" && fields.length > 0 && paths.length === 0) continue;
     // Argo CD says the same of it: the engine makes no difference.
     if (theirs.delete(objectKey(group, kind, namespace, name))) continue;
     differing.push({ application, object: shown(group, kind, namespace, name), change, fields: paths, atOnce });
   }
   for (const { group = "", kind, namespace = "", name } of theirs.values())
-    differing.push({ application, object: shown(group, kind, namespace, name), change: "status", fields: [], atOnce: false });
+    differing.push({
+      application,
+      object: shown(group, kind, namespace, name),
+      change: "status",
+      fields: [],
+      atOnce: false,
+    });
   return differing;
 }
 

@@ -57,7 +57,9 @@ afterEach(() => {
 /** A new service account's token, as its cluster gives it. */
 async function token(name: string): Promise<string> {
   const at = "/api/v1/namespaces/default/serviceaccounts";
-  const made = await client.json("POST", at, { body: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } } });
+  const made = await client.json("POST", at, {
+    body: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } },
+  });
   expect(made.kind).toBe("done");
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const given = await client.json<{ status: { token: string } }>("POST", `${at}/${name}/token`, { body });
@@ -113,7 +115,12 @@ test("a program's token, a proxy and a name for the certificate lead to a real A
   const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   expect(await connection({ execProviderConfig, tlsClientConfig, proxyUrl })).toEqual({ state: "Successful" });
   expect(through).toBeGreaterThan(before);
-  expect(await connection({ execProviderConfig, tlsClientConfig: { ...tlsClientConfig, serverName: "kubernetes.default.svc" } })).toEqual({
+  expect(
+    await connection({
+      execProviderConfig,
+      tlsClientConfig: { ...tlsClientConfig, serverName: "kubernetes.default.svc" },
+    }),
+  ).toEqual({
     state: "Successful",
   });
 });
@@ -126,7 +133,8 @@ test("what stands before an API server and asks for a name and a password is giv
   const front = createServer((asked, answer) => {
     seen.add(asked.headers.authorization ?? "");
     const { authorization, host: _, ...headers } = asked.headers;
-    if (authorization !== `Basic ${Buffer.from("ana:pass:word").toString("base64")}`) return void answer.writeHead(401).end("{}");
+    if (authorization !== `Basic ${Buffer.from("ana:pass:word").toString("base64")}`)
+      return void answer.writeHead(401).end("{}");
     const onward = request(`${api.url}${asked.url}`, {
       method: asked.method,
       headers: { ...headers, ...(given ? { authorization: `Bearer ${given}` } : {}) },
@@ -151,9 +159,14 @@ test("what stands before an API server and asks for a name and a password is giv
   const abort = new AbortController();
   try {
     expect(await connection({ username: "ana", password: "pass:word" }, url)).toEqual({ state: "Successful" });
-    expect(await connection({ username: "ana", password: "other" }, url)).toEqual({ state: "Failed", reason: "AuthenticationFailed" });
+    expect(await connection({ username: "ana", password: "other" }, url)).toEqual({
+      state: "Failed",
+      reason: "AuthenticationFailed",
+    });
     seen.clear();
-    expect(await connection({ username: "ana", password: "pass:word", bearerToken: "t" }, url)).toMatchObject({ state: "Failed" });
+    expect(await connection({ username: "ana", password: "pass:word", bearerToken: "t" }, url)).toMatchObject({
+      state: "Failed",
+    });
     expect([...seen]).toEqual(["Bearer t"]);
 
     destinations.replace([secretOf({ username: "ana", password: "pass:word" }, url)]);
@@ -162,7 +175,10 @@ test("what stands before an API server and asks for a name and a password is giv
     const watched = await found.value.client.stream("/api/v1/namespaces", { watch: true }, abort.signal);
     if (watched.kind !== "done") throw new Error(watched.message);
     for await (const line of watched.value) {
-      expect(JSON.parse(line.toString().split("\n")[0]!)).toMatchObject({ type: "ADDED", object: { kind: "Namespace" } });
+      expect(JSON.parse(line.toString().split("\n")[0]!)).toMatchObject({
+        type: "ADDED",
+        object: { kind: "Namespace" },
+      });
       break;
     }
   } finally {
@@ -177,8 +193,18 @@ test.each<[string, () => object, string | undefined, string]>([
   ["no such host", () => ({}), "https://nowhere.invalid", "HostNotFound"],
   ["nobody listens", () => ({}), "https://127.0.0.1:1", "ConnectionRefused"],
   ["another authority", () => ({ tlsClientConfig: {} }), undefined, "CertificateUntrusted"],
-  ["another name", () => ({ tlsClientConfig: { caData: ca, serverName: "other.example" } }), undefined, "CertificateUntrusted"],
-  ["a token that is none", () => ({ bearerToken: "x", tlsClientConfig: { insecure: true } }), undefined, "AuthenticationFailed"],
+  [
+    "another name",
+    () => ({ tlsClientConfig: { caData: ca, serverName: "other.example" } }),
+    undefined,
+    "CertificateUntrusted",
+  ],
+  [
+    "a token that is none",
+    () => ({ bearerToken: "x", tlsClientConfig: { insecure: true } }),
+    undefined,
+    "AuthenticationFailed",
+  ],
   [
     "a program that is not allowed",
     () => ({ execProviderConfig: { command: "aws" }, tlsClientConfig: { insecure: true } }),
@@ -186,7 +212,12 @@ test.each<[string, () => object, string | undefined, string]>([
     "SignInFailed",
   ],
   ["an address nobody may ask", () => ({}), "https://169.254.169.254", "ClusterSecretInvalid"],
-  ["a proxy that is not spoken to", () => ({ bearerToken: "x", proxyUrl: "socks5://127.0.0.1:1" }), undefined, "ClusterSecretInvalid"],
+  [
+    "a proxy that is not spoken to",
+    () => ({ bearerToken: "x", proxyUrl: "socks5://127.0.0.1:1" }),
+    undefined,
+    "ClusterSecretInvalid",
+  ],
 ])("a test of a cluster's connection tells the layer that fails: %s", async (_, config, server, reason) => {
   expect(await connection(config(), server)).toEqual({ state: "Failed", reason });
 });

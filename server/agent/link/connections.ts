@@ -26,7 +26,8 @@ export async function testRepository(ctx: AgentContext, repo: RepoApi, secret: K
   if (access.kind !== "done") return { connection: failed(access) };
   const probed = await repo.probe(access.value);
   // Beside Argo CD it is not tried here at all: that says nothing about the repository.
-  if (probed.kind !== "done" && probed.reason === NOT_WITH_ARGO_CD) return { connection: { ...failed(probed), state: "Unknown" } };
+  if (probed.kind !== "done" && probed.reason === NOT_WITH_ARGO_CD)
+    return { connection: { ...failed(probed), state: "Unknown" } };
   return { connection: probed.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(probed) };
 }
 
@@ -37,7 +38,10 @@ export async function testCluster(ctx: AgentContext, secret: KubeObject): Promis
   );
   if (version.kind !== "done") return { connection: failed({ ...version, reason: layerOf(version) }) };
   const { gitVersion } = version.value;
-  return { connection: { state: "Successful", checkedAt: now() }, ...(gitVersion ? { serverVersion: gitVersion } : {}) };
+  return {
+    connection: { state: "Successful", checkedAt: now() },
+    ...(gitVersion ? { serverVersion: gitVersion } : {}),
+  };
 }
 
 const LAYERS: [RegExp, string][] = [
@@ -94,7 +98,8 @@ export class Connections {
     const { ctx, repo, reports, signal } = this.#options;
     const { collection, key, uid, object } = wanted;
     try {
-      const status = collection === "repositories" ? await testRepository(ctx, repo, object) : await testCluster(ctx, object);
+      const status =
+        collection === "repositories" ? await testRepository(ctx, repo, object) : await testCluster(ctx, object);
       // A newer Secret waits: what this one would say is out of date.
       if (signal.aborted || this.#wanted.has(uid)) return;
       reports.put({ collection, key, uid }, { status });
@@ -114,7 +119,8 @@ export class Connections {
       ctx.namespace,
       wanted.object.metadata.name,
     );
-    if (current.kind !== "done" || current.value.metadata.resourceVersion !== wanted.object.metadata.resourceVersion) return;
+    if (current.kind !== "done" || current.value.metadata.resourceVersion !== wanted.object.metadata.resourceVersion)
+      return;
     await this.#try(wanted, attempt + 1);
   }
 }

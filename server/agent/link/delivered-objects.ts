@@ -41,12 +41,16 @@ export function foundIn(kind: string, object: KubeObject, account: string, place
   if (kind === "Application" && setOf(object) !== undefined) return [];
   const marks = marksOf(object, account);
   const collection = collectionAt(kind, object.metadata.labels?.[SECRET_TYPE]);
-  return marks && collection ? [{ ...marks, collection, at, object, unmarked: missingTenant(object) !== undefined }] : [];
+  return marks && collection
+    ? [{ ...marks, collection, at, object, unmarked: missingTenant(object) !== undefined }]
+    : [];
 }
 
 /** What is told of it: the status that it has by itself; nothing for what is only to be there. */
-export const statusOf = ({ collection, object, part = "", uid }: Found, made: () => readonly MadeApplication[]): object | undefined =>
-  NOUNS[collection].status?.({ object, part, uid, made });
+export const statusOf = (
+  { collection, object, part = "", uid }: Found,
+  made: () => readonly MadeApplication[],
+): object | undefined => NOUNS[collection].status?.({ object, part, uid, made });
 
 /** Whether there is somebody to reach: a repository or a cluster. */
 export const isReached = (collection: Collection): boolean => NOUNS[collection].reached === true;

@@ -79,13 +79,23 @@ export async function putEntry(
     // What it was called before, and the part of an object of the same name that was forgotten by force.
     const [rest, left] = without(shared, data, entries, (name, entry) => entry.uid === object.uid || name === at);
     const { scope, id } = partsOf(object.key);
-    const entry: Entry = { uid: object.uid, generation: object.generation, scope: `${ctx.account}/${scope}`, id, placed: true };
+    const entry: Entry = {
+      uid: object.uid,
+      generation: object.generation,
+      scope: `${ctx.account}/${scope}`,
+      id,
+      placed: true,
+    };
     return done({ data: shared.with(rest, at, object.uid, value), entries: { ...left, [at]: entry } });
   });
 }
 
 /** Takes out the part that is this very object's. */
-export async function removeEntry(ctx: AgentContext, shared: Shared, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeEntry(
+  ctx: AgentContext,
+  shared: Shared,
+  object: WorkerObject,
+): Promise<Outcome<undefined>> {
   return changeConfigMap(ctx, shared, (data, entries) => {
     if (!Object.values(entries).some(({ uid }) => uid === object.uid)) return done(undefined);
     const [rest, left] = without(shared, data, entries, (_, { uid }) => uid === object.uid);
@@ -93,7 +103,12 @@ export async function removeEntry(ctx: AgentContext, shared: Shared, object: Wor
   });
 }
 
-function without(shared: Shared, data: Data, entries: Entries, goes: (at: string, entry: Entry) => boolean): [Data, Entries] {
+function without(
+  shared: Shared,
+  data: Data,
+  entries: Entries,
+  goes: (at: string, entry: Entry) => boolean,
+): [Data, Entries] {
   let rest = data;
   const left: Entries = {};
   for (const [at, entry] of Object.entries(entries)) {
@@ -132,7 +147,9 @@ export async function changeConfigMap(
     const labels = { ...existing?.metadata.labels, [PART_OF]: "argocd" };
     const metadata = { name, namespace: ctx.namespace, ...existing?.metadata, labels, annotations };
     const next: KubeObject = { apiVersion: "v1", kind: "ConfigMap", ...existing, metadata, data };
-    const written = existing ? await ctx.client.update(RESOURCES.configMap, next) : await ctx.client.create(RESOURCES.configMap, next);
+    const written = existing
+      ? await ctx.client.update(RESOURCES.configMap, next)
+      : await ctx.client.create(RESOURCES.configMap, next);
     if (written.kind === "done") return done(undefined);
     if (written.reason !== KUBE.conflict && written.reason !== KUBE.alreadyExists) return written;
   }
@@ -152,9 +169,13 @@ function read(configMap: KubeObject): Entries {
 
 function isEntry(value: unknown): value is Entry {
   const { uid, generation, scope, id } = (value ?? {}) as Partial<Record<keyof Entry, unknown>>;
-  return typeof uid === "string" && typeof scope === "string" && typeof id === "string" && Number.isSafeInteger(generation);
+  return (
+    typeof uid === "string" && typeof scope === "string" && typeof id === "string" && Number.isSafeInteger(generation)
+  );
 }
 
 function marksIn({ uid, generation, scope, id }: Entry, account: string): Marks | undefined {
-  return scope.startsWith(`${account}/`) ? { key: `${scope.slice(account.length + 1)}/${id}`, uid, generation } : undefined;
+  return scope.startsWith(`${account}/`)
+    ? { key: `${scope.slice(account.length + 1)}/${id}`, uid, generation }
+    : undefined;
 }

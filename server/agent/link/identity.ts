@@ -35,7 +35,13 @@ export class SecretIdentity implements IdentityStore {
     const metadata = { name: IDENTITY_SECRET, namespace: this.#namespace };
     const written =
       this.#version === undefined
-        ? await this.#client.create(RESOURCES.secret, { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data })
+        ? await this.#client.create(RESOURCES.secret, {
+            apiVersion: "v1",
+            kind: "Secret",
+            metadata,
+            type: "Opaque",
+            data,
+          })
         : await this.#client.mergePatch(RESOURCES.secret, this.#namespace, IDENTITY_SECRET, {
             metadata: { resourceVersion: this.#version },
             data,
@@ -44,9 +50,12 @@ export class SecretIdentity implements IdentityStore {
       this.#version = written.value.metadata.resourceVersion;
       return done(identity);
     }
-    if (![KUBE.conflict, KUBE.alreadyExists, KUBE.notFound].includes(written.reason as typeof KUBE.conflict)) return written;
+    if (![KUBE.conflict, KUBE.alreadyExists, KUBE.notFound].includes(written.reason as typeof KUBE.conflict))
+      return written;
     const theirs = await this.load();
     if (theirs.kind !== "done") return theirs;
-    return theirs.value ? done(theirs.value) : again(KUBE.conflict, `Secret ${IDENTITY_SECRET} was changed by another program`);
+    return theirs.value
+      ? done(theirs.value)
+      : again(KUBE.conflict, `Secret ${IDENTITY_SECRET} was changed by another program`);
   }
 }

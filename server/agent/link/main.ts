@@ -40,7 +40,11 @@ const LEASE = "outpost-agent";
  *   OUTPOST_LEADER_ELECTION   "false": no Lease (default: the Lease `outpost-agent` in a Pod)
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8081 in a Pod, else none)
  */
-export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean } = {}): Promise<number | undefined> {
+export async function runAgent(
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  flags: { all?: boolean } = {},
+): Promise<number | undefined> {
   const log = pino({ level: env.OUTPOST_LOG_LEVEL || "info", name: "agent" });
   const endpoint = endpointOf(env);
   if (endpoint.kind !== "done") {
@@ -51,7 +55,10 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
   if (plain) log.warn({ endpoint: endpoint.value }, plain);
   const all = flags.all === true;
   if (isBeside(env) && all) {
-    log.fatal({}, "OUTPOST_ENGINE=none leaves the work to Argo CD, and --all runs Outpost's controller: leave one of them out");
+    log.fatal(
+      {},
+      "OUTPOST_ENGINE=none leaves the work to Argo CD, and --all runs Outpost's controller: leave one of them out",
+    );
     return 1;
   }
   const inPod = Boolean(env.POD_NAME);
@@ -76,13 +83,18 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
       },
     });
     const engine = all
-      ? runEngine({ env, client, namespace, log: log.child({ part: "controller" }), repo: servers.parts.repo }, running, leading)
+      ? runEngine(
+          { env, client, namespace, log: log.child({ part: "controller" }), repo: servers.parts.repo },
+          running,
+          leading,
+        )
       : undefined;
     await Promise.all([linked, engine]);
     running.parts = undefined;
   };
   try {
-    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
+    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true"))
+      await lead(signal);
     else {
       const holder = env.POD_NAME || `${hostname()}-${process.pid}`;
       // A lost Lease is nothing to die of: this replica goes back into the line.
@@ -98,7 +110,13 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
 
 /** The controller in this process, while no Argo CD works in its place. */
 async function runEngine(
-  { env, client, namespace, log, repo }: { env: NodeJS.ProcessEnv; client: KubeClient; namespace: string; log: Logger; repo: RepoApi },
+  {
+    env,
+    client,
+    namespace,
+    log,
+    repo,
+  }: { env: NodeJS.ProcessEnv; client: KubeClient; namespace: string; log: Logger; repo: RepoApi },
   running: Running,
   leading: AbortSignal,
 ): Promise<void> {
@@ -118,10 +136,12 @@ async function runEngine(
 /** What the link asks: a repo server, and where questions about the cluster are answered. */
 async function openServers(env: NodeJS.ProcessEnv, { all, inPod }: { all: boolean; inPod: boolean }) {
   const beside = isBeside(env);
-  const remote = !all && !beside && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
+  const remote =
+    !all && !beside && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
   const mirrors = inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env;
   const local = remote || beside ? undefined : await localRepo(mirrors);
-  const reads = !all && env.OUTPOST_CONTROLLER_URL ? new ReadsClient(env.OUTPOST_CONTROLLER_URL, readsSecret(env)) : undefined;
+  const reads =
+    !all && env.OUTPOST_CONTROLLER_URL ? new ReadsClient(env.OUTPOST_CONTROLLER_URL, readsSecret(env)) : undefined;
   // A repo server elsewhere must not see a cluster: where questions are answered here, charts that look things up are rendered here too.
   const lookups = lazily(() => localRepo(env));
   const lookup = async () => local?.door ?? (await lookups.get()).door;

@@ -35,7 +35,12 @@ export interface Marks {
 
 export function marksOf(object: KubeObject, account: string): Marks | undefined {
   if (object.metadata.labels?.[MANAGED] !== "true") return undefined;
-  const { [MARK.uid]: uid, [MARK.scope]: scope, [MARK.id]: id, [MARK.generation]: generation } = object.metadata.annotations ?? {};
+  const {
+    [MARK.uid]: uid,
+    [MARK.scope]: scope,
+    [MARK.id]: id,
+    [MARK.generation]: generation,
+  } = object.metadata.annotations ?? {};
   const number = Number(generation);
   if (!uid || !id || !scope?.startsWith(`${account}/`) || !Number.isSafeInteger(number) || number < 0) return undefined;
   return { key: `${scope.slice(account.length + 1)}/${id}`, uid, generation: number };
@@ -59,7 +64,11 @@ export function annotationsOf(object: WorkerObject, account: string): Record<str
  * The scope of a delivery that comes from below the agent's own. The service gives only such objects another name than their id; of what was taken
  * over it says whose it is, because that keeps the name that it had.
  */
-export function tenantOfDelivery({ key, name, adopt }: Pick<WorkerObject, "key" | "name" | "adopt">): string | undefined {
+export function tenantOfDelivery({
+  key,
+  name,
+  adopt,
+}: Pick<WorkerObject, "key" | "name" | "adopt">): string | undefined {
   if (adopt) return adopt.tenant;
   const { scope, id } = partsOf(key);
   return name === undefined || name === id ? undefined : scope;
@@ -72,10 +81,19 @@ export function partsOf(key: string): { scope: string; org?: string; project?: s
 }
 
 /** Secrets of different things are told apart by name; kinds of their own need no prefix. */
-const PREFIX: Partial<Record<Collection, string>> = { repositories: "repo-", repositorycredentials: "repocreds-", clusters: "cluster-" };
+const PREFIX: Partial<Record<Collection, string>> = {
+  repositories: "repo-",
+  repositorycredentials: "repocreds-",
+  clusters: "cluster-",
+};
 
 /** Name of the object in the cluster; what was taken over keeps the one that it had. */
-export function nameOf({ collection, name, key, adopt }: Pick<WorkerObject, "collection" | "name" | "key" | "adopt">): string {
+export function nameOf({
+  collection,
+  name,
+  key,
+  adopt,
+}: Pick<WorkerObject, "collection" | "name" | "key" | "adopt">): string {
   if (adopt && name !== undefined) return name;
   return (PREFIX[collection] ?? "") + (name ?? partsOf(key).id);
 }

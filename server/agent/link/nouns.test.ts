@@ -1,5 +1,14 @@
 import type { Schemas } from "../../../openapi/client.ts";
-import { ADA, ADA_FINGERPRINT, ADA_ID, CERTIFICATE, CERTIFICATE_FINGERPRINT, EVE, SSH_FINGERPRINT, SSH_KEY } from "../../base/testing.ts";
+import {
+  ADA,
+  ADA_FINGERPRINT,
+  ADA_ID,
+  CERTIFICATE,
+  CERTIFICATE_FINGERPRINT,
+  EVE,
+  SSH_FINGERPRINT,
+  SSH_KEY,
+} from "../../base/testing.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { foundIn, statusOf } from "./delivered-objects.ts";
 import { toProjectSpec } from "./deliveries/project.ts";
@@ -10,9 +19,18 @@ import { madeBy, toSetStatus } from "./reports/set-status.ts";
 
 const marks = {
   labels: { "outpost.dev/managed": "true" },
-  annotations: { "outpost.dev/uid": "u", "outpost.dev/generation": "4", "outpost.dev/scope": "acme/o/-", "outpost.dev/id": "x" },
+  annotations: {
+    "outpost.dev/uid": "u",
+    "outpost.dev/generation": "4",
+    "outpost.dev/scope": "acme/o/-",
+    "outpost.dev/id": "x",
+  },
 };
-const object = (more: { kind?: string; status?: object | undefined; metadata?: Partial<KubeObject["metadata"]> }): KubeObject => ({
+const object = (more: {
+  kind?: string;
+  status?: object | undefined;
+  metadata?: Partial<KubeObject["metadata"]>;
+}): KubeObject => ({
   apiVersion: "argoproj.io/v1alpha1",
   kind: "ApplicationSet",
   ...more,
@@ -59,12 +77,20 @@ describe("the status of a set", () => {
     kind: "Application",
     metadata: {
       name,
-      ownerReferences: [{ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: owner, uid: "s", controller: true }],
+      ownerReferences: [
+        { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: owner, uid: "s", controller: true },
+      ],
     },
     status,
   });
   const conditions = [
-    { type: "ErrorOccurred", status: "False", reason: "Fine", message: "well", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    {
+      type: "ErrorOccurred",
+      status: "False",
+      reason: "Fine",
+      message: "well",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
   ];
 
   test("is its controller's word, with its applications as they are", () => {
@@ -131,7 +157,9 @@ describe("parts of a ConfigMap", () => {
     expect([...entriesIn(TRUST.certificates, certificates, "acme")]).toEqual([["a.example", held]]);
     expect(entriesIn(TRUST.certificates, certificates, "other").size).toBe(0);
     for (const broken of ["{", "[]", "null", '{"a.example":1}', '{"a.example":{"uid":"u"}}'])
-      expect(entriesIn(TRUST.certificates, map(TRUST.certificates.name, { "a.example": "x" }, broken), "acme").size).toBe(0);
+      expect(
+        entriesIn(TRUST.certificates, map(TRUST.certificates.name, { "a.example": "x" }, broken), "acme").size,
+      ).toBe(0);
   });
 
   test("are told of with what they say of themselves", () => {
@@ -149,7 +177,9 @@ describe("parts of a ConfigMap", () => {
       ],
     ]);
     const [type, base64] = SSH_KEY.split(" ");
-    const hosts = { ssh_known_hosts: `github.com ${SSH_KEY}\n# outpost.dev/repository u\nh ${type} ${base64}\n# outpost.dev/end\n` };
+    const hosts = {
+      ssh_known_hosts: `github.com ${SSH_KEY}\n# outpost.dev/repository u\nh ${type} ${base64}\n# outpost.dev/end\n`,
+    };
     expect(told(TRUST.hosts.name, hosts, "h")).toEqual([
       ["repositorycertificates", `ConfigMap/${TRUST.hosts.name}/h`, { fingerprints: [SSH_FINGERPRINT] }],
     ]);
@@ -179,14 +209,17 @@ describe("parts of a ConfigMap", () => {
 });
 
 test("objects of a list are known by the kind that was listed", () => {
-  const secret = (type: string) => object({ kind: "", metadata: { labels: { ...marks.labels, "argocd.argoproj.io/secret-type": type } } });
+  const secret = (type: string) =>
+    object({ kind: "", metadata: { labels: { ...marks.labels, "argocd.argoproj.io/secret-type": type } } });
   const collections = (kind: string, one: KubeObject) => foundIn(kind, one, "acme").map(({ collection }) => collection);
   expect(collections("Secret", secret("repo-creds"))).toEqual(["repositorycredentials"]);
   expect(collections("Secret", secret("repository"))).toEqual(["repositories"]);
   expect(collections("Secret", secret("scm-creds"))).toEqual([]);
   expect(collections("Application", object({ kind: "" }))).toEqual(["applications"]);
   // One that a set made and that carries our marks all the same.
-  const ownerReferences = [{ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: "x", uid: "s", controller: true }];
+  const ownerReferences = [
+    { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: "x", uid: "s", controller: true },
+  ];
   expect(collections("Application", object({ kind: "", metadata: { ownerReferences } }))).toEqual([]);
   expect(collections("AppProject", object({ kind: "" }))).toEqual(["appprojects"]);
   expect(collections("ApplicationSet", object({ kind: "", metadata: { labels: {} } }))).toEqual([]);

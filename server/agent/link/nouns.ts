@@ -76,14 +76,19 @@ export const NOUNS: Readonly<Record<Collection, DeliveredNoun>> = {
 
 /** The collection of an object of this kind, or of a Secret with this label. */
 export function collectionAt(kind: string, secretType: string | undefined): Collection | undefined {
-  const fits = ({ place }: DeliveredNoun) => place.kind === kind || (place.secret !== undefined && place.secret === secretType);
+  const fits = ({ place }: DeliveredNoun) =>
+    place.kind === kind || (place.secret !== undefined && place.secret === secretType);
   return rows.find(([, noun]) => fits(noun))?.[0];
 }
 
 /** The part of a noun that a ConfigMap of a tenant holds. */
-export function partOf(configMap: KubeObject, tenant: string | undefined): { shared: Shared; collection: Collection } | undefined {
+export function partOf(
+  configMap: KubeObject,
+  tenant: string | undefined,
+): { shared: Shared; collection: Collection } | undefined {
   for (const [collection, { place }] of rows)
-    for (const shared of place.parts?.(tenant) ?? []) if (shared.name === configMap.metadata.name) return { shared, collection };
+    for (const shared of place.parts?.(tenant) ?? [])
+      if (shared.name === configMap.metadata.name) return { shared, collection };
   return undefined;
 }
 

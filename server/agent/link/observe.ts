@@ -119,7 +119,8 @@ export class Observer {
 
   /** A tombstone has been carried out: that the object is gone is no news, and would take the place of its acknowledgement. */
   forget(collection: Collection, uid: string): void {
-    for (const held of this.#held.values()) if (held.uid === uid && held.collection === collection) this.#held.delete(held.at);
+    for (const held of this.#held.values())
+      if (held.uid === uid && held.collection === collection) this.#held.delete(held.at);
   }
 
   #watch({ resource, labelSelector, needed }: Watched): { listed: Promise<void>; ended: Promise<void> } {
@@ -175,9 +176,11 @@ export class Observer {
   /** Names of a kind's objects of the agent's namespace of which something is known. */
   #names(kind: string): Set<string> {
     const { ctx, discovery } = this.#options;
-    const isHere = ({ at, object }: Held) => at.startsWith(`${kind}/`) && (object.metadata.namespace ?? ctx.namespace) === ctx.namespace;
+    const isHere = ({ at, object }: Held) =>
+      at.startsWith(`${kind}/`) && (object.metadata.namespace ?? ctx.namespace) === ctx.namespace;
     const names = [...this.#held.values()].filter(isHere).map(({ object }) => object.metadata.name);
-    for (const { metadata } of discovery?.places(kind) ?? []) if (metadata.namespace === ctx.namespace) names.push(metadata.name);
+    for (const { metadata } of discovery?.places(kind) ?? [])
+      if (metadata.namespace === ctx.namespace) names.push(metadata.name);
     if (kind === RESOURCES.configMap.kind) names.push(...this.#settings.keys());
     return new Set([...names, ...(kind === RESOURCES.application.kind ? this.#made.keys() : [])]);
   }
@@ -224,12 +227,15 @@ export class Observer {
     this.#keep(name, undefined);
     // It may have been what a project's deletion waits for.
     const { inbox } = this.#options;
-    if (inbox.size) for (const { collection, uid } of this.#held.values()) if (collection === "appprojects") inbox.poke(collection, uid);
+    if (inbox.size)
+      for (const { collection, uid } of this.#held.values())
+        if (collection === "appprojects") inbox.poke(collection, uid);
   }
 
   /** What is held of one object. */
   #of(kind: string, name: string): Held[] {
-    if (kind === RESOURCES.configMap.kind) return [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/${name}/`));
+    if (kind === RESOURCES.configMap.kind)
+      return [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/${name}/`));
     const held = this.#held.get(`${kind}/${name}`);
     return held ? [held] : [];
   }
@@ -273,6 +279,7 @@ export class Observer {
   #gone({ at, collection, key, uid, generation }: Held): void {
     this.#held.delete(at);
     // A tombstone that is in work acknowledges it itself; otherwise it was removed by hand, which the service makes good.
-    if (!this.#options.inbox.poke(collection, uid)) this.#options.reports.put({ collection, key, uid }, { generation, outcome: "deleted" });
+    if (!this.#options.inbox.poke(collection, uid))
+      this.#options.reports.put({ collection, key, uid }, { generation, outcome: "deleted" });
   }
 }

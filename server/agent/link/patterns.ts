@@ -12,7 +12,10 @@ export interface Patterns {
 
 export function patternsOf(env: NodeJS.ProcessEnv): Patterns {
   const given = (text: string | undefined) => (text === undefined ? undefined : listed(text));
-  return { applications: given(env.OUTPOST_APPLICATION_NAMESPACES), sets: given(env.OUTPOST_APPLICATIONSET_NAMESPACES) };
+  return {
+    applications: given(env.OUTPOST_APPLICATION_NAMESPACES),
+    sets: given(env.OUTPOST_APPLICATIONSET_NAMESPACES),
+  };
 }
 
 interface Where {
@@ -22,7 +25,11 @@ interface Where {
 }
 
 /** Whether objects of a kind in a namespace are the agent's to show and to act on. */
-export async function isOurs({ client, namespace: own, patterns }: Where, kind: string, namespace: string): Promise<boolean> {
+export async function isOurs(
+  { client, namespace: own, patterns }: Where,
+  kind: string,
+  namespace: string,
+): Promise<boolean> {
   if (namespace === own) return true;
   const isSet = kind === APPLICATION_SET.kind;
   if (!isSet && kind !== RESOURCES.application.kind) return false;

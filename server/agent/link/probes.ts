@@ -40,9 +40,19 @@ function addGauges(registry: Registry, running: Running): void {
         this.set(running.parts ? value(running.parts) : 0);
       },
     });
-  gauge("outpost_link_connected", "1 while a session with the service is open", ({ link }) => (link.session.open ? 1 : 0));
-  gauge("outpost_link_reports_pending", "Objects whose latest state the service does not have yet", ({ link }) => link.reports.size);
-  gauge("outpost_link_discovered", "Objects of the agent's namespaces that the service is told of", ({ discovery }) => discovery.size);
+  gauge("outpost_link_connected", "1 while a session with the service is open", ({ link }) =>
+    link.session.open ? 1 : 0,
+  );
+  gauge(
+    "outpost_link_reports_pending",
+    "Objects whose latest state the service does not have yet",
+    ({ link }) => link.reports.size,
+  );
+  gauge(
+    "outpost_link_discovered",
+    "Objects of the agent's namespaces that the service is told of",
+    ({ discovery }) => discovery.size,
+  );
   const pending = "Of these, those whose latest state the service does not have yet";
   gauge("outpost_link_discovered_pending", pending, ({ discovery }) => discovery.pending);
   gauge("outpost_link_deliveries_pending", "Deliveries in work, refused ones too", ({ inbox }) => inbox.size);

@@ -59,7 +59,15 @@ interface Delivered {
   uid?: string;
   key?: string;
 }
-const toObject = ({ collection, id, generation, spec, sealed, uid = `uid-${id}`, key = `-/-/${id}` }: Delivered): WorkerObject =>
+const toObject = ({
+  collection,
+  id,
+  generation,
+  spec,
+  sealed,
+  uid = `uid-${id}`,
+  key = `-/-/${id}`,
+}: Delivered): WorkerObject =>
   ({ worker: "w", op: "put", collection, key, uid, generation, spec, ...(sealed ? { sealed } : {}) }) as WorkerObject;
 /** `done`, or the reason of the refusal. */
 async function deliver(what: Delivered): Promise<string> {
@@ -105,7 +113,11 @@ const WORLDS: Record<string, World> = {
   },
   "a GitHub App's key": {
     collection: "repositories",
-    spec: { ...AGENT, url: "https://ghe.corp/team/app.git", githubApp: { id: 7, enterpriseBaseUrl: "https://ghe.corp/api/v3" } },
+    spec: {
+      ...AGENT,
+      url: "https://ghe.corp/team/app.git",
+      githubApp: { id: 7, enterpriseBaseUrl: "https://ghe.corp/api/v3" },
+    },
     credentials: { githubAppPrivateKey: CANARY },
     attacks: {
       host: { url: "https://evil.example/team/app.git" },
@@ -115,7 +127,9 @@ const WORLDS: Record<string, World> = {
       proxy: { proxy: "http://evil.example:1" },
       insecure: { insecure: true },
     },
-    harmless: { installation: { githubApp: { id: 7, installationId: 9, enterpriseBaseUrl: "https://ghe.corp/api/v3" } } },
+    harmless: {
+      installation: { githubApp: { id: 7, installationId: 9, enterpriseBaseUrl: "https://ghe.corp/api/v3" } },
+    },
   },
   "an SSH key": {
     collection: "repositories",
@@ -132,7 +146,11 @@ const WORLDS: Record<string, World> = {
   },
   "a service principal's secret under a template": {
     collection: "repositorycredentials",
-    spec: { ...AGENT, url: "https://dev.azure.com/o/platform/", azureServicePrincipal: { clientId: "c", tenantId: "t" } },
+    spec: {
+      ...AGENT,
+      url: "https://dev.azure.com/o/platform/",
+      azureServicePrincipal: { clientId: "c", tenantId: "t" },
+    },
     credentials: { azureServicePrincipalClientSecret: CANARY },
     attacks: {
       host: { url: "https://evil.example/o/platform/" },
@@ -165,7 +183,8 @@ const WORLDS: Record<string, World> = {
   },
 };
 
-const merged = (spec: Spec, ...changes: Spec[]): Spec => JSON.parse(JSON.stringify(Object.assign({}, spec, ...changes))) as Spec;
+const merged = (spec: Spec, ...changes: Spec[]): Spec =>
+  JSON.parse(JSON.stringify(Object.assign({}, spec, ...changes))) as Spec;
 /** Every attack alone, with another, and with each harmless change. */
 function combined({ spec, attacks, harmless }: World): [string, Spec][] {
   const list = Object.entries(attacks);
@@ -241,7 +260,10 @@ describe.each(Object.entries(WORLDS))("%s", (name, world) => {
     const [attack, changed] = Object.entries(world.attacks).at(-1)!;
     const wide = merged(spec, changed);
     const one = await sealedFor(collection, id, wide, credentials);
-    expect([attack, await deliver({ collection, id, generation: 1, spec: wide, sealed: one })]).toEqual([attack, "done"]);
+    expect([attack, await deliver({ collection, id, generation: 1, spec: wide, sealed: one })]).toEqual([
+      attack,
+      "done",
+    ]);
     const other = await sealedFor(collection, id, spec, credentials);
     expect(await deliver({ collection, id, generation: 2, spec, sealed: other })).toBe("done");
     expect(await deliver({ collection, id, generation: 3, spec: wide })).toBe("CredentialsRequired");
@@ -271,18 +293,22 @@ describe("an envelope", () => {
     const sealed = await sealedFor(collection, "rewritten", spec, { password: CANARY });
     const evil = { ...spec, url: "https://evil.example/app.git" };
     const audience = { ...sealed.audience, host: "evil.example" };
-    expect(await deliver({ collection, id: "rewritten", generation: 1, spec: evil, sealed: { ...sealed, audience } })).toBe(
-      "CredentialsUnreadable",
-    );
-    expect(await deliver({ collection, id: "rewritten", generation: 1, spec, sealed: { ...sealed, id: "A".repeat(22) } })).toBe(
-      "CredentialsUnreadable",
-    );
+    expect(
+      await deliver({ collection, id: "rewritten", generation: 1, spec: evil, sealed: { ...sealed, audience } }),
+    ).toBe("CredentialsUnreadable");
+    expect(
+      await deliver({ collection, id: "rewritten", generation: 1, spec, sealed: { ...sealed, id: "A".repeat(22) } }),
+    ).toBe("CredentialsUnreadable");
   });
 
   test("of a client of the version before is refused with what to do", async () => {
     const { id: _, audience: __, ...older } = await sealedFor(collection, "older", spec, { password: CANARY });
     const outcome = await putRepository(ctx, toObject({ collection, id: "older", generation: 1, spec, sealed: older }));
-    expect(outcome).toMatchObject({ kind: "stop", reason: "CredentialsUnbound", message: expect.stringContaining("upgrade the client") });
+    expect(outcome).toMatchObject({
+      kind: "stop",
+      reason: "CredentialsUnbound",
+      message: expect.stringContaining("upgrade the client"),
+    });
   });
 
   test("that comes again, before the service heard that it arrived, changes nothing and is not a fault", async () => {
@@ -318,10 +344,14 @@ describe("an envelope", () => {
     const tombstone = { ...toObject({ collection, id, generation: 4, spec }), op: "delete" } as WorkerObject;
     await until("the Secret to go", async () => (await removeSecret(ctx, tombstone)).kind === "done");
     for (const sealed of [old, next])
-      expect(await deliver({ collection, id, generation: 1, spec, sealed, uid: "uid-anew" })).toBe("CredentialsReplayed");
+      expect(await deliver({ collection, id, generation: 1, spec, sealed, uid: "uid-anew" })).toBe(
+        "CredentialsReplayed",
+      );
     expect(await secretOf(collection, id)).toBeUndefined();
     const ids = (await client.get(RESOURCES.configMap, "default", OPENED_BEFORE)) as { value: KubeObject };
-    expect(String((ids.value.data as Record<string, string>).ids).split("\n")).toEqual(expect.arrayContaining([old.id, next.id]));
+    expect(String((ids.value.data as Record<string, string>).ids).split("\n")).toEqual(
+      expect.arrayContaining([old.id, next.id]),
+    );
   });
 
   test("is remembered when many came after it", async () => {
@@ -340,7 +370,12 @@ describe("an envelope", () => {
 });
 
 test("an object that was created again does not inherit the credentials of the one before it", async () => {
-  const what = { collection: "repositories", id: "anew", generation: 1, spec: { ...AGENT, url: "https://git.corp/app.git" } } as const;
+  const what = {
+    collection: "repositories",
+    id: "anew",
+    generation: 1,
+    spec: { ...AGENT, url: "https://git.corp/app.git" },
+  } as const;
   const sealed = await sealedFor("repositories", "anew", what.spec, { password: CANARY });
   expect(await deliver({ ...what, sealed })).toBe("done");
   expect(await deliver({ ...what, uid: "uid-other" })).toBe("CredentialsRequired");
@@ -351,9 +386,9 @@ test("a cluster that the agent signs in to by itself gets no sealed credentials"
   const credentials = { clientCertData: "c", clientKeyData: CANARY };
   const exec = { command: "aws" };
   const one = { collection: "clusters", id: "own", generation: 1 } as const;
-  expect(await deliver({ ...one, spec: { ...spec, exec }, sealed: await sealedFor("clusters", "own", spec, credentials) })).toBe(
-    "CredentialsAudience",
-  );
+  expect(
+    await deliver({ ...one, spec: { ...spec, exec }, sealed: await sealedFor("clusters", "own", spec, credentials) }),
+  ).toBe("CredentialsAudience");
   expect(await deliver({ ...one, spec, sealed: await sealedFor("clusters", "own", spec, credentials) })).toBe("done");
   expect(await deliver({ ...one, generation: 2, spec: { ...spec, exec } })).toBe("done");
   expect(textOf(await secretOf("clusters", "own"))).not.toContain(Buffer.from(CANARY).toString("base64"));

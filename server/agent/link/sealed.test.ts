@@ -32,9 +32,16 @@ afterAll(async () => {
   await api?.stop();
 });
 
-async function object(collection: "repositories" | "clusters", id: string, generation: number, spec: object, credentials?: object) {
+async function object(
+  collection: "repositories" | "clusters",
+  id: string,
+  generation: number,
+  spec: object,
+  credentials?: object,
+) {
   const context = { account: "acme", collection, id };
-  const sealed = credentials && (await seal({ id: "k", publicKey }, context, { ...spec }, credentials as Record<string, unknown>));
+  const sealed =
+    credentials && (await seal({ id: "k", publicKey }, context, { ...spec }, credentials as Record<string, unknown>));
   const key = `-/-/${id}`;
   return {
     collection,
@@ -58,7 +65,9 @@ test("identities in clouds become the fields by which Argo CD knows them, and a 
   const url = "https://dev.azure.com/o/p/_git/r";
   const azure = { clientId: "c", tenantId: "t", activeDirectoryEndpoint: "https://login.microsoftonline.us" };
   const secret = { azureServicePrincipalClientSecret: "s" };
-  expect(await putRepository(ctx, await object("repositories", "azure", 1, { url, azureServicePrincipal: azure }, secret))).toMatchObject({
+  expect(
+    await putRepository(ctx, await object("repositories", "azure", 1, { url, azureServicePrincipal: azure }, secret)),
+  ).toMatchObject({
     kind: "done",
   });
   expect(await fields("azure")).toMatchObject({
@@ -73,14 +82,18 @@ test("identities in clouds become the fields by which Argo CD knows them, and a 
     kind: "stop",
     reason: "CredentialsRequired",
   });
-  expect(await putRepository(ctx, await object("repositories", "azure", 3, { url, useAzureWorkloadIdentity: true }))).toMatchObject({
+  expect(
+    await putRepository(ctx, await object("repositories", "azure", 3, { url, useAzureWorkloadIdentity: true })),
+  ).toMatchObject({
     kind: "done",
   });
   const own = await fields("azure");
   expect(own.useAzureWorkloadIdentity).toBe("true");
   expect(own).not.toHaveProperty("azureServicePrincipalClientSecret");
   const google = { gcpServiceAccountKey: '{"type":"service_account"}' };
-  expect(await putRepository(ctx, await object("repositories", "google", 1, { url: "https://h/x" }, google))).toMatchObject({
+  expect(
+    await putRepository(ctx, await object("repositories", "google", 1, { url: "https://h/x" }, google)),
+  ).toMatchObject({
     kind: "done",
   });
   expect(await fields("google")).toMatchObject(google);
@@ -89,9 +102,13 @@ test("identities in clouds become the fields by which Argo CD knows them, and a 
 test("a cluster's ways to sign in become its config, and what was kept for another way is gone", async () => {
   const spec = { server: "https://x.eks.amazonaws.com", caData: "pem" };
   const config = async () => JSON.parse((await fields("eks")).config!) as Record<string, unknown>;
-  expect(await putCluster(ctx, await object("clusters", "eks", 1, spec, { bearerToken: "canary" }))).toMatchObject({ kind: "done" });
+  expect(await putCluster(ctx, await object("clusters", "eks", 1, spec, { bearerToken: "canary" }))).toMatchObject({
+    kind: "done",
+  });
   const awsAuth = { clusterName: "prod", roleArn: "arn:aws:iam::123456789012:role/x", profile: "p" };
-  expect(await putCluster(ctx, await object("clusters", "eks", 2, { ...spec, awsAuth, proxyUrl: "http://proxy:1" }))).toMatchObject({
+  expect(
+    await putCluster(ctx, await object("clusters", "eks", 2, { ...spec, awsAuth, proxyUrl: "http://proxy:1" })),
+  ).toMatchObject({
     kind: "done",
   });
   expect(await config()).toEqual({
@@ -114,7 +131,9 @@ test("a cluster's ways to sign in become its config, and what was kept for anoth
 test("a cluster's labels are those that a generator selects by, and one that is taken out is gone", async () => {
   const secrets = async () => {
     const listed = await client.json<{ items: KubeObject[] }>("GET", "/api/v1/namespaces/default/secrets");
-    return listed.kind === "done" ? listed.value.items.filter(({ metadata }) => metadata.name.includes("labelled")) : [];
+    return listed.kind === "done"
+      ? listed.value.items.filter(({ metadata }) => metadata.name.includes("labelled"))
+      : [];
   };
   const chosen = async (selector: object) => {
     const found = await secrets();
@@ -130,7 +149,9 @@ test("a cluster's labels are those that a generator selects by, and one that is 
   };
   const spec = { server: "https://labelled.example" };
   const labels = { env: "prod", "argocd.argoproj.io/secret-type": "repository", "outpost.dev/managed": "false" };
-  expect(await putCluster(ctx, await object("clusters", "labelled", 1, { ...spec, labels }))).toMatchObject({ kind: "done" });
+  expect(await putCluster(ctx, await object("clusters", "labelled", 1, { ...spec, labels }))).toMatchObject({
+    kind: "done",
+  });
   expect((await secrets())[0]!.metadata.labels).toEqual({
     env: "prod",
     "argocd.argoproj.io/secret-type": "cluster",

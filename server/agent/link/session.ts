@@ -152,7 +152,8 @@ const LOOK_MS = 30_000;
 async function watchEngine(ctx: AgentContext, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const why = await whyHeld(ctx);
-    if (why.kind === "done") conditions.set("EngineHeld", why.value ? { reason: "ArgoCDRuns", message: why.value } : undefined);
+    if (why.kind === "done")
+      conditions.set("EngineHeld", why.value ? { reason: "ArgoCDRuns", message: why.value } : undefined);
     await pause(LOOK_MS, signal);
   }
 }
@@ -170,7 +171,8 @@ async function handle(ctx: AgentContext, object: WorkerObject, look: Look): Prom
   const { collection, op, namespace, uid } = object;
   if (namespace === undefined || namespace === ctx.namespace) return NOUNS[collection][op](ctx, object);
   const resource = NOUNS[collection].elsewhere;
-  if (!resource || !(await isOurs(ctx, resource.kind, namespace))) return stop("NamespaceNotServed", notHere(namespace));
+  if (!resource || !(await isOurs(ctx, resource.kind, namespace)))
+    return stop("NamespaceNotServed", notHere(namespace));
   // From now on its marks are believed there.
   ctx.elsewhere?.set(uid, `${namespace}/${nameOf(object)}`);
   const outcome = await NOUNS[collection][op](ctx, object);

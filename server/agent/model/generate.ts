@@ -60,13 +60,17 @@ function typeOf(schema: Schema, indent: string): string {
 
 const members = ({ properties = {}, required = [] }: Schema, indent: string): string =>
   Object.entries(properties)
-    .map(([name, one]) => `${comment(one, indent)}${indent}${name}${required.includes(name) ? "" : "?"}: ${typeOf(one, indent)};\n`)
+    .map(
+      ([name, one]) =>
+        `${comment(one, indent)}${indent}${name}${required.includes(name) ? "" : "?"}: ${typeOf(one, indent)};\n`,
+    )
     .join("");
 
 /** A schema as `shape.ts` reads it. */
 function shapeOf(schema: Schema): unknown {
   if (schema.$ref) return shapeOf(target(schema.$ref));
-  const fields = (of: Schema) => Object.fromEntries(Object.entries(of.properties ?? {}).map(([name, one]) => [name, shapeOf(one)]));
+  const fields = (of: Schema) =>
+    Object.fromEntries(Object.entries(of.properties ?? {}).map(([name, one]) => [name, shapeOf(one)]));
   switch (schema.type) {
     case "string":
       return "text";
@@ -120,11 +124,18 @@ function definitionOf(plural: string, { kind, shortNames, subresources, columns,
   };
 }
 
-const types = Object.entries(model.types).map(([name, one]) => `${comment(one, "")}export interface ${name} {\n${members(one, "  ")}}\n`);
-const shapes = model.shapes.map((name) => `export const ${name}: Fields = ${JSON.stringify(shapeOf({ $ref: name }), undefined, 2)};\n`);
+const types = Object.entries(model.types).map(
+  ([name, one]) => `${comment(one, "")}export interface ${name} {\n${members(one, "  ")}}\n`,
+);
+const shapes = model.shapes.map(
+  (name) => `export const ${name}: Fields = ${JSON.stringify(shapeOf({ $ref: name }), undefined, 2)};\n`,
+);
 mkdirSync(at("generated"), { recursive: true });
 writeFileSync(at("generated/types.ts"), `// ${NOTE}\n${types.join("\n")}`);
-writeFileSync(at("generated/shapes.ts"), `// ${NOTE}\nimport type { Fields } from "../shape.ts";\n\n${shapes.join("\n")}`);
+writeFileSync(
+  at("generated/shapes.ts"),
+  `// ${NOTE}\nimport type { Fields } from "../shape.ts";\n\n${shapes.join("\n")}`,
+);
 for (const [plural, definition] of Object.entries(model.definitions))
   writeFileSync(
     at(`../crds/${plural}.yaml`),

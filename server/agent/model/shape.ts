@@ -11,7 +11,8 @@ export interface Reading {
   maxItems: number;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const NAMES: Record<Kind, string> = {
   text: "a text",

@@ -9,7 +9,13 @@ import type { PluginConfig } from "./config.ts";
 
 const DEADLINE_MS = 10_000;
 const MAX_ANSWER = 100_000;
-const NAMES: readonly string[] = ["GIT_ASKPASS", "ARGOCD_BINARY_NAME", "GIT_TERMINAL_PROMPT", ASK_PASS.nonce, ASK_PASS.socket];
+const NAMES: readonly string[] = [
+  "GIT_ASKPASS",
+  "ARGOCD_BINARY_NAME",
+  "GIT_TERMINAL_PROMPT",
+  ASK_PASS.nonce,
+  ASK_PASS.socket,
+];
 
 /** A job's variables without what would let git in: only `init` and `generate` of a plugin that asks for it have that. */
 export const withoutAskPass = (env: readonly Variable[]): Variable[] => env.filter(({ name }) => !NAMES.includes(name));
@@ -73,9 +79,15 @@ async function ask(path: string, nonce: string): Promise<{ username: string; pas
     const failed = new Promise<never>((_, reject) => session.once("error", reject));
     failed.catch(() => {});
     const answered = async () => {
-      const stream = session.request({ ":method": "POST", ":path": ASK_PASS.method, "content-type": "application/grpc", te: "trailers" });
+      const stream = session.request({
+        ":method": "POST",
+        ":path": ASK_PASS.method,
+        "content-type": "application/grpc",
+        te: "trailers",
+      });
       stream.end(frame(encodeNonce(nonce)));
-      for await (const message of unframe(stream as AsyncIterable<Buffer>, MAX_ANSWER)) return decodeCredentials(Buffer.from(message));
+      for await (const message of unframe(stream as AsyncIterable<Buffer>, MAX_ANSWER))
+        return decodeCredentials(Buffer.from(message));
       throw new Error("there are none");
     };
     return await Promise.race([answered(), failed]);

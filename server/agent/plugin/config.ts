@@ -52,7 +52,9 @@ function read(value: unknown): PluginConfig {
   const version = text(spec.version, "spec.version");
   const full = version ? `${name}-${version}` : name;
   if (typeof name !== "string" || typeof full !== "string" || !NAME.test(full) || full.length > MAX_NAME)
-    throw new Error(`metadata.name and spec.version must be lower-case letters, digits, - and ., together at most ${MAX_NAME}`);
+    throw new Error(
+      `metadata.name and spec.version must be lower-case letters, digits, - and ., together at most ${MAX_NAME}`,
+    );
   const generate = command(spec.generate, "spec.generate");
   if (!generate) throw new Error("spec.generate.command is required");
   const parameters = object(spec.parameters ?? {}, "spec.parameters");
@@ -97,7 +99,11 @@ function command(value: unknown, at: string): Command | undefined {
   const words = (name: string): string[] =>
     list(given[name], `${at}.${name}`).map((word, i) => {
       // Numbers and flags are what a person means by them.
-      if (!["string", "number", "boolean"].includes(typeof word) || String(word).length > MAX_WORD || String(word).includes("\0"))
+      if (
+        !["string", "number", "boolean"].includes(typeof word) ||
+        String(word).length > MAX_WORD ||
+        String(word).includes("\0")
+      )
         throw new Error(`${at}.${name}[${i}] must be a text`);
       return String(word);
     });
@@ -112,7 +118,8 @@ function object(value: unknown, at: string): Json {
 
 function list(value: unknown, at: string): unknown[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value) || value.length > MAX_WORDS) throw new Error(`${at} must be a list of at most ${MAX_WORDS}`);
+  if (!Array.isArray(value) || value.length > MAX_WORDS)
+    throw new Error(`${at} must be a list of at most ${MAX_WORDS}`);
   return value;
 }
 
@@ -123,6 +130,7 @@ function text(value: unknown, at: string): string | undefined {
 }
 
 function flag(value: unknown, at: string): boolean {
-  if (value !== undefined && value !== null && typeof value !== "boolean") throw new Error(`${at} must be true or false`);
+  if (value !== undefined && value !== null && typeof value !== "boolean")
+    throw new Error(`${at} must be true or false`);
   return value === true;
 }

@@ -43,7 +43,9 @@ export async function runPluginServer(env: NodeJS.ProcessEnv, signal: AbortSigna
   await chmod(coming, 0o660);
   await rename(coming, socket);
   log.info({ plugin: config.value.name, socket }, "plugin server is ready");
-  await new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
+  await new Promise<void>((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
   rmSync(socket, { force: true });
   server.close();
   rmSync(folder, { recursive: true, force: true });

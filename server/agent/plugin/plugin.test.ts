@@ -39,10 +39,18 @@ afterAll(async () => {
 /** Starts a sidecar as its container does; it is ready when its socket is there. */
 async function sidecar(name: string, spec: object, env: Record<string, string> = {}): Promise<void> {
   const file = join(folder, `${name}.yaml`);
-  writeFileSync(file, stringify({ apiVersion: "argoproj.io/v1alpha1", kind: "ConfigManagementPlugin", metadata: { name }, spec }));
+  writeFileSync(
+    file,
+    stringify({ apiVersion: "argoproj.io/v1alpha1", kind: "ConfigManagementPlugin", metadata: { name }, spec }),
+  );
   const abort = new AbortController();
   const work = join(folder, `work-${name}`);
-  const settings = { OUTPOST_PLUGIN_CONFIG: file, OUTPOST_PLUGIN_SOCKETS: sockets, OUTPOST_PLUGIN_WORK: work, OUTPOST_LOG_LEVEL: "silent" };
+  const settings = {
+    OUTPOST_PLUGIN_CONFIG: file,
+    OUTPOST_PLUGIN_SOCKETS: sockets,
+    OUTPOST_PLUGIN_WORK: work,
+    OUTPOST_LOG_LEVEL: "silent",
+  };
   const before = existsSync(sockets) ? readdirSync(sockets).length : 0;
   const run = runPluginServer({ ...settings, ...env }, abort.signal);
   const failed = run.then(() => Promise.reject(new Error("it ended")));
@@ -124,15 +132,18 @@ const discovery: [string, object, boolean][] = [
   ["a command that prints", { find: sh('[ "$ARGOCD_APP_NAME" = app ] && echo found') }, true],
   ["a command that prints nothing", { find: sh("true") }, false],
 ];
-test.each(discovery)("a plugin takes a folder for its own by %s; else it is rendered as what it is", async (_, discover, takes) => {
-  await sidecar("finder", { discover, generate: sh(`echo '${configMap("found").trim()}'`) });
-  const name = await bench.repository({ ...FILES, "app/a/b/deep.txt": "x" });
-  expect(await bench.names(bench.request(name, { path: "app" }))).toEqual([takes ? "found" : "plain"]);
-  // What the source names wins, and a named plugin that looks must find.
-  expect(await bench.names(bench.request(name, { path: "app", directory: {} }))).toEqual(["plain"]);
-  const named = await bench.names(bench.request(name, { path: "app", plugin: { name: "finder" } }));
-  expect(named).toEqual(takes ? ["found"] : "PluginNotFound: plugin finder does not accept app");
-});
+test.each(discovery)(
+  "a plugin takes a folder for its own by %s; else it is rendered as what it is",
+  async (_, discover, takes) => {
+    await sidecar("finder", { discover, generate: sh(`echo '${configMap("found").trim()}'`) });
+    const name = await bench.repository({ ...FILES, "app/a/b/deep.txt": "x" });
+    expect(await bench.names(bench.request(name, { path: "app" }))).toEqual([takes ? "found" : "plain"]);
+    // What the source names wins, and a named plugin that looks must find.
+    expect(await bench.names(bench.request(name, { path: "app", directory: {} }))).toEqual(["plain"]);
+    const named = await bench.names(bench.request(name, { path: "app", plugin: { name: "finder" } }));
+    expect(named).toEqual(takes ? ["found"] : "PluginNotFound: plugin finder does not accept app");
+  },
+);
 
 test("while a plugin that would look cannot be asked, nothing is rendered by another tool", async () => {
   mkdirSync(sockets, { recursive: true });
@@ -157,12 +168,27 @@ test("until every plugin that belongs to the Pod is there, nothing is said of a 
 });
 
 const hostile: [string, object, Record<string, string>, RegExp][] = [
-  ["prints without end", sh("yes y"), { OUTPOST_PLUGIN_OUTPUT: "100000" }, /^SourceTooLarge: plugin bad: .*more than 100000 bytes/],
-  ["does not end", sh("sleep 1000"), { OUTPOST_PLUGIN_TIMEOUT: "0.3" }, /^SourceTooLarge: plugin bad: .*did not end in time/],
+  [
+    "prints without end",
+    sh("yes y"),
+    { OUTPOST_PLUGIN_OUTPUT: "100000" },
+    /^SourceTooLarge: plugin bad: .*more than 100000 bytes/,
+  ],
+  [
+    "does not end",
+    sh("sleep 1000"),
+    { OUTPOST_PLUGIN_TIMEOUT: "0.3" },
+    /^SourceTooLarge: plugin bad: .*did not end in time/,
+  ],
   ["fails", sh("echo why >&2; exit 3"), {}, /^PluginFailed: plugin bad: sh ended with 3: why/],
   ["is not there", { command: ["/nonexistent/tool"] }, {}, /^PluginFailed: plugin bad: tool is not installed/],
   ["prints what is not an object", sh("echo '- 1'"), {}, /^ManifestInvalid: output of plugin bad/],
-  ["prints a bomb", sh("echo 'a: &a [x,x]'; for i in b c d e f g h i j k l m n; do echo \"$i: [*a,*a]\"; done"), {}, /^ManifestInvalid/],
+  [
+    "prints a bomb",
+    sh("echo 'a: &a [x,x]'; for i in b c d e f g h i j k l m n; do echo \"$i: [*a,*a]\"; done"),
+    {},
+    /^ManifestInvalid/,
+  ],
 ];
 test.each(hostile)("a plugin that %s is ended, and the application is told why", async (_, generate, env, want) => {
   await sidecar("bad", { generate }, env);
@@ -174,9 +200,15 @@ test.each(hostile)("a plugin that %s is ended, and the application is told why",
 
 test("what a plugin leaves running is ended with it", async () => {
   const pid = join(folder, "left.pid");
-  await sidecar("leaver", { generate: sh(`sleep 1000 >/dev/null 2>&1 & echo $! > ${pid}; sleep 1000`) }, { OUTPOST_PLUGIN_TIMEOUT: "0.3" });
+  await sidecar(
+    "leaver",
+    { generate: sh(`sleep 1000 >/dev/null 2>&1 & echo $! > ${pid}; sleep 1000`) },
+    { OUTPOST_PLUGIN_TIMEOUT: "0.3" },
+  );
 
-  expect(await bench.names(bench.request(name, { path: "app", plugin: { name: "leaver" } }))).toMatch(/^SourceTooLarge/);
+  expect(await bench.names(bench.request(name, { path: "app", plugin: { name: "leaver" } }))).toMatch(
+    /^SourceTooLarge/,
+  );
   const left = readFileSync(pid, "utf8").trim();
   // Whoever is the first process may be slow to take a dead one away.
   const status = join("/proc", left, "status");
@@ -213,7 +245,9 @@ test("another configuration or version is other content; a commit beside the fil
   const name = await bench.repository(FILES);
   const key = async (version: string, script: string, generatePaths?: string[]) => {
     await sidecar("keyed", { version, generate: sh(script) });
-    const got = await bench.service.render(bench.request(name, { path: "app", plugin: { name: "keyed" } }, { generatePaths }));
+    const got = await bench.service.render(
+      bench.request(name, { path: "app", plugin: { name: "keyed" } }, { generatePaths }),
+    );
     await running.pop()!();
     if (got.kind !== "done") throw new Error(got.message);
     return got.value.key;
@@ -243,11 +277,18 @@ describe("Git credentials", () => {
   const secret = "a password+of/git";
   let repo: RepoAccess;
   beforeAll(async () => {
-    await bench.git.createRepository("team/closed", { users: { ana: secret }, files: { "app/a.yaml": configMap("a") } });
+    await bench.git.createRepository("team/closed", {
+      users: { ana: secret },
+      files: { "app/a.yaml": configMap("a") },
+    });
     repo = { url: bench.git.cloneUrl("team/closed"), username: "ana", password: new Secret(secret) };
   });
   const made = (plugin: string, more: Partial<RepoAccess> = {}) => {
-    const asked = bench.request("none", { repoURL: repo.url, path: "app", plugin: { name: plugin } }, { repo: { ...repo, ...more } });
+    const asked = bench.request(
+      "none",
+      { repoURL: repo.url, path: "app", plugin: { name: plugin } },
+      { repo: { ...repo, ...more } },
+    );
     return bench.service.render({ ...asked, freshness: "hard" });
   };
   /** What git finds out, and what a program could see in its environment. */
@@ -274,7 +315,10 @@ describe("Git credentials", () => {
 
   test("are not lent any more when the rendering is over, and nobody gets them by a number of his own", async () => {
     const kept = join(folder, "kept");
-    await sidecar("keeper", { generate: sh(`cat "$GIT_ASKPASS" > /dev/null; echo "$GIT_ASKPASS" > ${kept}; true`), provideGitCreds: true });
+    await sidecar("keeper", {
+      generate: sh(`cat "$GIT_ASKPASS" > /dev/null; echo "$GIT_ASKPASS" > ${kept}; true`),
+      provideGitCreds: true,
+    });
     expect(await made("keeper")).toMatchObject({ kind: "done" });
     expect(existsSync(readFileSync(kept, "utf8").trim())).toBe(false);
     const job = (nonce: string) => ({
@@ -285,22 +329,39 @@ describe("Git credentials", () => {
       }).map(([name, value]) => ({ name, value })),
     });
     const asks = { provideGitCreds: true } as Parameters<typeof borrow>[0];
-    expect(await borrow(asks, job("guess"), { folder })).toMatchObject({ kind: "again", message: expect.stringMatching(/there are none/) });
+    expect(await borrow(asks, job("guess"), { folder })).toMatchObject({
+      kind: "again",
+      message: expect.stringMatching(/there are none/),
+    });
   });
 
   test("of a scope above are lent to no plugin of a tenant's application, which runs without them", async () => {
     await sidecar("lent", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL"), provideGitCreds: true });
     await sidecar("plain", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL") });
     const refused = await made("lent", { borrowed: true });
-    expect(refused).toMatchObject({ kind: "stop", reason: "CredentialsNotLent", message: expect.stringMatching(/scope above/) });
+    expect(refused).toMatchObject({
+      kind: "stop",
+      reason: "CredentialsNotLent",
+      message: expect.stringMatching(/scope above/),
+    });
     expect(await made("plain", { borrowed: true })).toMatchObject({ kind: "done" });
   });
 
   test("of SSH are lent to none", async () => {
     await sidecar("lent", { generate: sh("true"), provideGitCreds: true });
     const plugins = new Plugins(sockets);
-    const ask = { tree: undefined as never, path: "", app: "a", env: {} as never, repo: { url: "git@host:x" }, settings: { name: "lent" } };
-    expect(await plugins.plan(ask)).toMatchObject({ kind: "stop", message: expect.stringMatching(/a key of SSH is lent to none/) });
+    const ask = {
+      tree: undefined as never,
+      path: "",
+      app: "a",
+      env: {} as never,
+      repo: { url: "git@host:x" },
+      settings: { name: "lent" },
+    };
+    expect(await plugins.plan(ask)).toMatchObject({
+      kind: "stop",
+      message: expect.stringMatching(/a key of SSH is lent to none/),
+    });
   });
 });
 
@@ -314,17 +375,31 @@ describe("parameters that a plugin announces", () => {
       env: [{ name: "ARGOCD_APP_NAME", value: "a" }],
     });
   const fixed = [
-    { name: "values", title: "Values", tooltip: "files", required: true, itemType: "string", collectionType: "array", array: ["a", ""] },
+    {
+      name: "values",
+      title: "Values",
+      tooltip: "files",
+      required: true,
+      itemType: "string",
+      collectionType: "array",
+      array: ["a", ""],
+    },
     { name: "labels", collectionType: "map", map: { "x-y": "z", empty: "" } },
   ];
 
   test("are those of its file after those that its command finds", async () => {
     await sidecar("speaks", {
       generate: sh("true"),
-      parameters: { static: fixed, dynamic: sh(`printf '[{"name":"of-%s","string":"1","required":true}]' "$ARGOCD_APP_NAME"`) },
+      parameters: {
+        static: fixed,
+        dynamic: sh(`printf '[{"name":"of-%s","string":"1","required":true}]' "$ARGOCD_APP_NAME"`),
+      },
     });
     await sidecar("silent", { generate: sh("true") });
-    expect(await ask("speaks")).toEqual({ kind: "done", value: [{ name: "of-a", string: "1", required: true }, ...fixed] });
+    expect(await ask("speaks")).toEqual({
+      kind: "done",
+      value: [{ name: "of-a", string: "1", required: true }, ...fixed],
+    });
     expect(await ask("silent")).toEqual({ kind: "done", value: [] });
   });
 
@@ -354,9 +429,20 @@ const wrong: [string, object, RegExp][] = [
   ["another kind", { ...HEAD, kind: "ConfigMap" }, /is not an argoproj.io\/v1alpha1 ConfigManagementPlugin/],
   ["no command", { ...HEAD, spec: {} }, /spec\.generate\.command is required/],
   ["a name that is a path", { ...HEAD, metadata: { name: "../x" }, spec: { generate: sh("true") } }, /metadata\.name/],
-  ["a pattern that leads out", { ...HEAD, spec: { generate: sh("true"), discover: { fileName: "../*" } } }, /must stay inside/],
-  ["a word that is an object", { ...HEAD, spec: { generate: { command: [{}] } } }, /spec\.generate\.command\[0\] must be a text/],
+  [
+    "a pattern that leads out",
+    { ...HEAD, spec: { generate: sh("true"), discover: { fileName: "../*" } } },
+    /must stay inside/,
+  ],
+  [
+    "a word that is an object",
+    { ...HEAD, spec: { generate: { command: [{}] } } },
+    /spec\.generate\.command\[0\] must be a text/,
+  ],
 ];
 test.each(wrong)("a plugin's file with %s is refused by its field", (_, file, want) => {
-  expect(readConfig(stringify(file), "plugin.yaml")).toMatchObject({ kind: "stop", message: expect.stringMatching(want) });
+  expect(readConfig(stringify(file), "plugin.yaml")).toMatchObject({
+    kind: "stop",
+    message: expect.stringMatching(want),
+  });
 });

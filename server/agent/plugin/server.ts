@@ -25,7 +25,11 @@ const MAX_PARTS = MAX_ARCHIVE / 1_000;
 const MAX_JOBS = 16;
 
 /** Serves one plugin, as a sidecar's only operation: files in, objects out. */
-export function pluginServer(config: PluginConfig, limits: Limits, log: (fields: object, message: string) => void): Http2Server {
+export function pluginServer(
+  config: PluginConfig,
+  limits: Limits,
+  log: (fields: object, message: string) => void,
+): Http2Server {
   const server = createServer({ settings: { maxConcurrentStreams: MAX_JOBS } });
   let jobs = 0;
   server.on("stream", (stream, headers) => {
@@ -43,10 +47,16 @@ export function pluginServer(config: PluginConfig, limits: Limits, log: (fields:
   });
   return server;
 
-  async function work(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: string): Promise<Outcome<Buffer>> {
+  async function work(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    method: string,
+  ): Promise<Outcome<Buffer>> {
     if (headers["content-type"]?.startsWith("application/grpc") !== true) return stop(WORK.refused, "is not gRPC");
     if (method === METHODS.check)
-      return done(encodeTraits({ discovers: config.discover !== undefined, wantsGitCredentials: config.provideGitCreds }));
+      return done(
+        encodeTraits({ discovers: config.discover !== undefined, wantsGitCredentials: config.provideGitCreds }),
+      );
     if (method !== METHODS.match && method !== METHODS.generate && method !== METHODS.parameters)
       return stop("Unimplemented", `there is no ${method.slice(0, 200)}`);
     const abort = new AbortController();
@@ -86,7 +96,11 @@ async function receive(stream: ServerHttp2Stream, signal: AbortSignal): Promise<
     parts.push(request.chunk);
   }
   const archive = Buffer.concat(parts);
-  if (!metadata || archive.length !== metadata.size || createHash("sha256").update(archive).digest("hex") !== metadata.checksum)
+  if (
+    !metadata ||
+    archive.length !== metadata.size ||
+    createHash("sha256").update(archive).digest("hex") !== metadata.checksum
+  )
     return stop(WORK.refused, "the files are not those that were described");
   return done({ archive, path: metadata.appRelPath, env: metadata.env, signal });
 }
@@ -98,7 +112,10 @@ function answer(stream: ServerHttp2Stream, outcome: Outcome<Buffer>, config: Plu
     "grpc-status": String(failed ? codeOf(failed) : STATUS.ok),
     ...(failed ? { "grpc-message": encodeURIComponent(failed.message.slice(0, 4_000)) } : {}),
   };
-  stream.respond({ ":status": 200, "content-type": "application/grpc", [DIGEST_HEADER]: config.digest }, { waitForTrailers: true });
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc", [DIGEST_HEADER]: config.digest },
+    { waitForTrailers: true },
+  );
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   stream.end(outcome.kind === "done" ? frame(outcome.value) : undefined);
 }

@@ -12,7 +12,12 @@ import type { Variable } from "../repo/plugin/wire.ts";
 import { borrow, withoutAskPass } from "./borrow.ts";
 import type { Command, PluginConfig } from "./config.ts";
 
-export const WORK = { failed: "PluginFailed", tooLarge: "OutputTooLarge", deadline: "DeadlineExceeded", refused: "SourceRefused" } as const;
+export const WORK = {
+  failed: "PluginFailed",
+  tooLarge: "OutputTooLarge",
+  deadline: "DeadlineExceeded",
+  refused: "SourceRefused",
+} as const;
 
 const unzip = promisify(gunzip);
 // Headers and padding of each file, beside what they hold.
@@ -73,7 +78,10 @@ export function announce(config: PluginConfig, job: Job, limits: Limits): Promis
 export function matches(config: PluginConfig, job: Job, limits: Limits): Promise<Outcome<boolean>> {
   return inFolder(config, job, limits, async (folder, deadline) => {
     const { fileName, glob, command } = config.discover ?? {};
-    if (fileName) return done((await filesBelow(folder, fileName.split("/").length)).some((path) => matchGlob(fileName, path, "/")));
+    if (fileName)
+      return done(
+        (await filesBelow(folder, fileName.split("/").length)).some((path) => matchGlob(fileName, path, "/")),
+      );
     if (glob) return done((await filesBelow(folder, BOUNDS.depth)).some((path) => fits(glob, path)));
     if (!command) return done(false);
     const found = await execute(command, folder, { ...job, env: withoutAskPass(job.env) }, limits, deadline);

@@ -2,8 +2,18 @@ import { inherit } from "./global.ts";
 import { DEFAULT_PROJECT, type Project, refusesApplication, refusesObject } from "./project.ts";
 
 const to = { server: "https://kubernetes.default.svc", name: "in-cluster", namespace: "web" };
-const held = (kind: string, namespaced = true) => ({ group: "", kind, name: "x", namespace: namespaced ? "web" : "", namespaced });
-const team: Project = { name: "team", sourceRepos: ["https://git.example/team"], destinations: [{ name: "in-cluster", namespace: "web" }] };
+const held = (kind: string, namespaced = true) => ({
+  group: "",
+  kind,
+  name: "x",
+  namespace: namespaced ? "web" : "",
+  namespaced,
+});
+const team: Project = {
+  name: "team",
+  sourceRepos: ["https://git.example/team"],
+  destinations: [{ name: "in-cluster", namespace: "web" }],
+};
 
 test("a project has what its global project permits, and keeps its own name", () => {
   const both = inherit(team, {
@@ -28,8 +38,12 @@ test("what a global project denies, nobody has who inherits from it", () => {
   expect(refusesObject(inherit(team, { ...global, destinations: [] }), to, held("Secret"))).toMatch(
     /:Secret is not permitted in project team/,
   );
-  expect(refusesApplication(inherit(team, global), ["https://git.example/team"], to, "")).toMatchObject({ reason: "SourceNotPermitted" });
-  expect(refusesApplication(inherit(DEFAULT_PROJECT, { ...global, sourceRepos: [] }), ["https://a.example"], to, "")).toMatchObject({
+  expect(refusesApplication(inherit(team, global), ["https://git.example/team"], to, "")).toMatchObject({
+    reason: "SourceNotPermitted",
+  });
+  expect(
+    refusesApplication(inherit(DEFAULT_PROJECT, { ...global, sourceRepos: [] }), ["https://a.example"], to, ""),
+  ).toMatchObject({
     reason: "DestinationNotPermitted",
   });
 });
@@ -38,7 +52,9 @@ test("a global project's list of permitted kinds restricts a project that had no
   const listed = inherit(team, { name: "global", namespaceResourceWhitelist: [{ group: "", kind: "ConfigMap" }] });
   expect(refusesObject(listed, to, held("ConfigMap"))).toBeUndefined();
   expect(refusesObject(listed, to, held("Service"))).toBeDefined();
-  expect(refusesObject(inherit(team, { name: "global", namespaceResourceWhitelist: [] }), to, held("Service"))).toBeUndefined();
+  expect(
+    refusesObject(inherit(team, { name: "global", namespaceResourceWhitelist: [] }), to, held("Service")),
+  ).toBeUndefined();
 });
 
 test("accounts, orphans and who may sign are a project's own", () => {

@@ -11,5 +11,7 @@ test("an application has one name among all, and that leads back to it", () => {
   ];
   const names = all.map((metadata) => instanceOf({ metadata }, own));
   expect(names).toEqual(["web", "team-a_web", "team-a-web", "team_web", "team_a.web"]);
-  expect(names.map((name) => placeOfInstance(name, own))).toEqual(all.map(({ name, namespace }) => ({ namespace, name })));
+  expect(names.map((name) => placeOfInstance(name, own))).toEqual(
+    all.map(({ name, namespace }) => ({ namespace, name })),
+  );
 });

@@ -23,7 +23,13 @@ export interface Demand {
 const MODES = ["none", "head", "strict"];
 
 /** What is wrong with what a project says of signatures; undefined when it can be read. What cannot be read must not let anything through. */
-export function misreads({ sourceIntegrity, signatureKeys }: { sourceIntegrity?: unknown; signatureKeys?: unknown }): string | undefined {
+export function misreads({
+  sourceIntegrity,
+  signatureKeys,
+}: {
+  sourceIntegrity?: unknown;
+  signatureKeys?: unknown;
+}): string | undefined {
   if (!isList(signatureKeys, (one) => isMap(one) && isKey(one.keyID)))
     return "spec.signatureKeys must be a list of keyID, each with at least 16 digits";
   if (sourceIntegrity === undefined || sourceIntegrity === null) return undefined;
@@ -53,7 +59,10 @@ export function demandForAll(specs: readonly IntegritySpec[], repoUrl: string): 
   const [first, ...others] = demands;
   if (!first || others.length === 0) return first;
   const mode = demands.some((one) => one.mode === "strict") ? "strict" : "head";
-  const keys = others.reduce((kept, other) => kept.flatMap((key) => other.keys.flatMap((one) => sameKey(key, one) ?? [])), first.keys);
+  const keys = others.reduce(
+    (kept, other) => kept.flatMap((key) => other.keys.flatMap((one) => sameKey(key, one) ?? [])),
+    first.keys,
+  );
   return { mode, keys: [...new Set(keys)] };
 }
 
@@ -74,12 +83,14 @@ function means(repos: { url?: string }[], repoUrl: string, budget: GlobBudget): 
   for (const { url: pattern = "" } of repos) {
     if (pattern.startsWith("!")) {
       if (matchGlob(normalizeRepoUrl(pattern.slice(1)), url, "", budget)) return false;
-    } else if (spellings.some((one) => spellingsOfPattern(pattern).some((what) => matchGlob(what, one, "", budget)))) named = true;
+    } else if (spellings.some((one) => spellingsOfPattern(pattern).some((what) => matchGlob(what, one, "", budget))))
+      named = true;
   }
   return named;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const isList = (value: unknown, fits: (one: unknown) => boolean): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.every(fits));
 const isKey = (value: unknown): boolean => typeof value === "string" && /^[0-9A-Fa-f]{16,64}$/.test(value);

@@ -27,10 +27,15 @@ function world(...namespaces: string[]) {
         known.delete(name);
       },
     });
-    const list = () => on.replace(there.filter(({ metadata }) => scope.namespace === undefined || metadata.namespace === scope.namespace));
+    const list = () =>
+      on.replace(
+        there.filter(({ metadata }) => scope.namespace === undefined || metadata.namespace === scope.namespace),
+      );
     if (waiting) permitted.push(list);
     else list();
-    shows.push((one: App) => !scope.signal.aborted && !forbidden.has(scope.namespace ?? "all") && on.change("DELETED", one));
+    shows.push(
+      (one: App) => !scope.signal.aborted && !forbidden.has(scope.namespace ?? "all") && on.change("DELETED", one),
+    );
   };
   return {
     there,

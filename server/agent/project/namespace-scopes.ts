@@ -63,7 +63,9 @@ export class Places {
   async replace(patterns: readonly string[], open: Open): Promise<void> {
     const before = this.#patterns;
     if (before.length === patterns.length && before.every((one, i) => one === patterns[i])) return;
-    const wanted = new Set(areNames(patterns) ? patterns.filter((one) => one !== this.#own) : [`${ALL}${patterns.join()}`]);
+    const wanted = new Set(
+      areNames(patterns) ? patterns.filter((one) => one !== this.#own) : [`${ALL}${patterns.join()}`],
+    );
     this.#patterns = patterns;
     for (const [id, watching] of [...this.#open]) {
       const { scope } = watching;

@@ -7,12 +7,16 @@ const known = new Map<string, boolean>();
 
 /** Whether a namespace is among those of a list: globs, and between two slashes regular expressions, which fit anywhere in the name. */
 export const listsNamespace = (patterns: readonly string[], namespace: string): boolean =>
-  patterns.some((one) => one === namespace || (isExpression(one) && fits(one.slice(1, -1), namespace)) || matchGlob(one, namespace));
+  patterns.some(
+    (one) => one === namespace || (isExpression(one) && fits(one.slice(1, -1), namespace)) || matchGlob(one, namespace),
+  );
 
 /** Names as they are, without a pattern among them. */
-export const areNames = (patterns: readonly string[]): boolean => patterns.every((one) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(one));
+export const areNames = (patterns: readonly string[]): boolean =>
+  patterns.every((one) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(one));
 
-const isExpression = (pattern: string): boolean => pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/");
+const isExpression = (pattern: string): boolean =>
+  pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/");
 
 /** One that takes too long, or is none, fits nothing. */
 function fits(expression: string, namespace: string): boolean {

@@ -9,7 +9,12 @@ const HORIZON_MS = 8 * 86_400_000;
 const MAX_STEPS = 64;
 
 /** When a sync that is held back now may run, as far as the next week knows. */
-export function allowedFrom(windows: readonly SyncWindow[], app: Windowed, now: number, manual: boolean): number | undefined {
+export function allowedFrom(
+  windows: readonly SyncWindow[],
+  app: Windowed,
+  now: number,
+  manual: boolean,
+): number | undefined {
   const mine = windowsFor(windows, app);
   let at = now;
   for (let step = 0; step < MAX_STEPS; step++) {

@@ -83,7 +83,11 @@ test.each<[string, ProjectSpec["destinations"], boolean]>([
   ["a cluster denied by name, without a namespace", [ALL, { name: "!in-cluster" }], false],
   ["a cluster denied by name, with another namespace", [ALL, { name: "!in-cluster", namespace: "app-*" }], false],
   ["another cluster denied by name", [ALL, { name: "!prod", namespace: "app-*" }], true],
-  ["a cluster denied by server, with another namespace", [ALL, { server: "!https://kubernetes.default.svc", namespace: "app-*" }], true],
+  [
+    "a cluster denied by server, with another namespace",
+    [ALL, { server: "!https://kubernetes.default.svc", namespace: "app-*" }],
+    true,
+  ],
   ["a cluster denied by server, without a namespace", [ALL, { server: "!https://kubernetes.default.svc" }], true],
   ["a namespace denied beside a server", [ALL, { server: "https://kubernetes.default.svc", namespace: "!a" }], false],
   ["a namespace denied beside a name only", [ALL, { name: "in-cluster", namespace: "!a" }], true],
@@ -102,16 +106,32 @@ test.each<[string, ProjectSpec, typeof deployment, boolean]>([
   ["namespaced: listed", { namespaceResourceWhitelist: [{ group: "apps", kind: "*" }] }, deployment, true],
   [
     "namespaced: denied beats listed",
-    { namespaceResourceWhitelist: [{ group: "*", kind: "*" }], namespaceResourceBlacklist: [{ group: "apps", kind: "Deployment" }] },
+    {
+      namespaceResourceWhitelist: [{ group: "*", kind: "*" }],
+      namespaceResourceBlacklist: [{ group: "apps", kind: "Deployment" }],
+    },
     deployment,
     false,
   ],
   ["cluster-wide: no lists", {}, namespace, false],
-  ["cluster-wide: listed by name", { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "team-*" }] }, namespace, true],
-  ["cluster-wide: another name", { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "kube-*" }] }, namespace, false],
+  [
+    "cluster-wide: listed by name",
+    { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "team-*" }] },
+    namespace,
+    true,
+  ],
+  [
+    "cluster-wide: another name",
+    { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "kube-*" }] },
+    namespace,
+    false,
+  ],
   [
     "cluster-wide: denied",
-    { clusterResourceWhitelist: [{ group: "*", kind: "*" }], clusterResourceBlacklist: [{ group: "", kind: "Namespace" }] },
+    {
+      clusterResourceWhitelist: [{ group: "*", kind: "*" }],
+      clusterResourceBlacklist: [{ group: "", kind: "Namespace" }],
+    },
     namespace,
     false,
   ],
@@ -126,18 +146,28 @@ test("patterns that are slow together permit nothing and keep nobody waiting", (
   const name = "a".repeat(63);
   const begun = performance.now();
   expect(permitsSource({ sourceRepos: [...many(slow("https://h/", 2_048)), "**"] }, long)).toBe(false);
-  const destinations = [...many(slow("https://h/", 2_048)).map((server) => ({ server, namespace: "*" })), { server: "*", namespace: "*" }];
+  const destinations = [
+    ...many(slow("https://h/", 2_048)).map((server) => ({ server, namespace: "*" })),
+    { server: "*", namespace: "*" },
+  ];
   expect(permitsDestination({ destinations }, { server: long, name: "", namespace: "a" })).toBe(false);
   const denied = many(slow("", 128)).map((kind) => ({ group: slow("", 253).slice(0, -1), kind }));
-  expect(permitsKind({ namespaceResourceBlacklist: denied }, { group: name, kind: name, name, namespaced: true })).toBe(false);
-  const sets = [...many("{a,b}".repeat(50)).map((namespace) => ({ server: "*", namespace })), { server: "*", namespace: "*" }];
+  expect(permitsKind({ namespaceResourceBlacklist: denied }, { group: name, kind: name, name, namespaced: true })).toBe(
+    false,
+  );
+  const sets = [
+    ...many("{a,b}".repeat(50)).map((namespace) => ({ server: "*", namespace })),
+    { server: "*", namespace: "*" },
+  ];
   expect(permitsDestination({ destinations: sets }, { server: "https://a", name: "", namespace: name })).toBe(false);
   expect(performance.now() - begun).toBeLessThan(2_000);
 });
 
 test("a thousand ordinary patterns are within the bound", () => {
   const sourceRepos = Array.from({ length: 1_000 }, (_, i) => `https://git.example.com/team-${i}/*-service`);
-  expect(permitsSource({ sourceRepos }, "https://git.example.com/team-999/billing-and-invoices-service.git")).toBe(true);
+  expect(permitsSource({ sourceRepos }, "https://git.example.com/team-999/billing-and-invoices-service.git")).toBe(
+    true,
+  );
 });
 
 test.each<[ProjectSpec, string, boolean]>([

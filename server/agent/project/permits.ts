@@ -31,7 +31,8 @@ export function permitsSource({ sourceRepos }: ProjectSpec, repoUrl: string): bo
   for (const pattern of sourceRepos ?? []) {
     if (denies(pattern)) {
       const denied = spellingsOfPattern(pattern.slice(1));
-      if (spellings.some((one) => denied.some((what) => what === "*" || matchGlob(what, one, "/", budget)))) return false;
+      if (spellings.some((one) => denied.some((what) => what === "*" || matchGlob(what, one, "/", budget))))
+        return false;
       permitted = true;
     } else {
       const normal = normalizeRepoUrl(pattern);
@@ -84,10 +85,12 @@ export interface ListedKind {
 export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: ListedKind): boolean {
   const budget = { left: MAX_STEPS };
   // Braces are letters here, unlike in other patterns of a project.
-  const fitsKind = (pattern: string | undefined, text: string) => matchGlob((pattern ?? "").replace(/[{}]/g, "\\$&"), text, "/", budget);
+  const fitsKind = (pattern: string | undefined, text: string) =>
+    matchGlob((pattern ?? "").replace(/[{}]/g, "\\$&"), text, "/", budget);
   const listed = (list: readonly GroupKind[] | undefined | null, withName: boolean) =>
     (list ?? []).some(
-      (one) => fitsKind(one.group, group) && fitsKind(one.kind, kind) && (!withName || !one.name || fitsKind(one.name, name)),
+      (one) =>
+        fitsKind(one.group, group) && fitsKind(one.kind, kind) && (!withName || !one.name || fitsKind(one.name, name)),
     );
   if (namespaced) {
     const { namespaceResourceWhitelist: white, namespaceResourceBlacklist: black } = spec;

@@ -44,16 +44,33 @@ test.each<[string, unknown, string]>([
 });
 
 test("a list that is null counts as one that was not given", () => {
-  expect(readProject("p", { namespaceResourceWhitelist: null, sourceRepos: ["*"] })).toEqual({ name: "p", sourceRepos: ["*"] });
+  expect(readProject("p", { namespaceResourceWhitelist: null, sourceRepos: ["*"] })).toEqual({
+    name: "p",
+    sourceRepos: ["*"],
+  });
 });
 
 test.each<[string, Project, string[], object, string, string | undefined]>([
   ["everything in the default one", DEFAULT_PROJECT, [REPO], {}, "", undefined],
   ["its own repository and place", team, [REPO], {}, "", undefined],
-  ["one of several repositories of others", team, [REPO, "https://git.example.com/other"], {}, "", "SourceNotPermitted"],
+  [
+    "one of several repositories of others",
+    team,
+    [REPO, "https://git.example.com/other"],
+    {},
+    "",
+    "SourceNotPermitted",
+  ],
   ["another namespace", team, [REPO], { namespace: "other" }, "", "DestinationNotPermitted"],
   ["another cluster", team, [REPO], { name: "far", server: "https://far" }, "", "DestinationNotPermitted"],
-  ["a cluster of everybody", { ...team, permitOnlyProjectScopedClusters: true }, [REPO], {}, "", "DestinationNotPermitted"],
+  [
+    "a cluster of everybody",
+    { ...team, permitOnlyProjectScopedClusters: true },
+    [REPO],
+    {},
+    "",
+    "DestinationNotPermitted",
+  ],
   ["a cluster of its own", { ...team, permitOnlyProjectScopedClusters: true }, [REPO], {}, "team", undefined],
 ])("an application with %s", (_name, project, urls, place, clusterProject, want) => {
   expect(refusesApplication(project, urls, { ...to, ...place }, clusterProject)?.reason).toBe(want);
@@ -62,15 +79,31 @@ test.each<[string, Project, string[], object, string, string | undefined]>([
 test.each<[string, Held, string | undefined]>([
   ["a ConfigMap", held("ConfigMap"), undefined],
   ["a Secret", held("Secret"), "resource :Secret is not permitted in project team"],
-  ["a ConfigMap elsewhere", held("ConfigMap", { namespace: "kube-system" }), "namespace kube-system is not permitted in project 'team'"],
-  ["a Namespace", held("Namespace", { namespaced: false, namespace: "" }), "resource :Namespace is not permitted in project team"],
+  [
+    "a ConfigMap elsewhere",
+    held("ConfigMap", { namespace: "kube-system" }),
+    "namespace kube-system is not permitted in project 'team'",
+  ],
+  [
+    "a Namespace",
+    held("Namespace", { namespaced: false, namespace: "" }),
+    "resource :Namespace is not permitted in project team",
+  ],
 ])("of %s the project says", (_name, object, want) => {
   expect(refusesObject(team, to, object)).toBe(want);
 });
 
-const account = (namespace: string, defaultServiceAccount: string) => ({ server: "https://kube*", namespace, defaultServiceAccount });
+const account = (namespace: string, defaultServiceAccount: string) => ({
+  server: "https://kube*",
+  namespace,
+  defaultServiceAccount,
+});
 test.each<[string, Project["destinationServiceAccounts"], object]>([
-  ["the first that fits", [account("other", "a"), account("w*", "b"), account("*", "c")], { user: "system:serviceaccount:web:b" }],
+  [
+    "the first that fits",
+    [account("other", "a"), account("w*", "b"), account("*", "c")],
+    { user: "system:serviceaccount:web:b" },
+  ],
   ["one of another namespace", [account("*", "ops:deployer")], { user: "system:serviceaccount:ops:deployer" }],
   ["none that fits", [account("other", "a")], { problem: expect.stringMatching(/no matching service account/) }],
   ["a pattern for a name", [account("*", "a*")], { problem: expect.stringMatching(/not a name of a service account/) }],
@@ -83,7 +116,9 @@ test.each<[string, Project["destinationServiceAccounts"], object]>([
 // Only the agent's own scope may write as the controller; a tenant needs an account whatever the setting says.
 const deployer = { user: "system:serviceaccount:web:deployer" };
 const refused = {
-  problem: expect.stringMatching(/no matching service account found for .*: add one to destinationServiceAccounts of project 'p'/),
+  problem: expect.stringMatching(
+    /no matching service account found for .*: add one to destinationServiceAccounts of project 'p'/,
+  ),
 };
 test.each<[Impersonation, string | undefined, "no account" | "another account" | "an account", object]>([
   ["where named", undefined, "no account", { user: "" }],
@@ -103,8 +138,14 @@ test.each<[Impersonation, string | undefined, "no account" | "another account" |
   ["off", "acme/-", "another account", refused],
   ["off", "acme/-", "an account", deployer],
 ])("impersonation %s, tenant %s, a project with %s", (impersonation, tenant, which, want) => {
-  const accounts = { "no account": [], "another account": [account("other", "a")], "an account": [account("w*", "deployer")] };
-  expect(accountFor({ name: "p", destinationServiceAccounts: accounts[which] }, to, { impersonation, tenant })).toEqual(want);
+  const accounts = {
+    "no account": [],
+    "another account": [account("other", "a")],
+    "an account": [account("w*", "deployer")],
+  };
+  expect(accountFor({ name: "p", destinationServiceAccounts: accounts[which] }, to, { impersonation, tenant })).toEqual(
+    want,
+  );
 });
 
 describe("a project with a limit", () => {
@@ -136,7 +177,9 @@ describe("a project with a limit", () => {
   test("writes as the account that the limit names, never as one of its own", () => {
     const asked = { impersonation: "where named", tenant: "acme/-" } as const;
     expect(accountFor(limited, to, asked)).toEqual(deployer);
-    expect(accountFor({ ...limited, limit: { ...wide, destinationServiceAccounts: [] } }, to, asked)).toHaveProperty("problem");
+    expect(accountFor({ ...limited, limit: { ...wide, destinationServiceAccounts: [] } }, to, asked)).toHaveProperty(
+      "problem",
+    );
   });
 
   test("a stored project cannot bring a limit or marks of its own", () => {

@@ -50,7 +50,9 @@ export function readProject(name: string, spec: unknown): Project | string {
     const list = given[field] ?? undefined;
     if (list === undefined) continue;
     if (!Array.isArray(list)) return `spec.${field} must be a list`;
-    const wrong = list.some((one) => (["sourceRepos", "sourceNamespaces"].includes(field) ? typeof one !== "string" : !isTexts(one)));
+    const wrong = list.some((one) =>
+      ["sourceRepos", "sourceNamespaces"].includes(field) ? typeof one !== "string" : !isTexts(one),
+    );
     if (wrong) return `spec.${field} has an item of another shape`;
   }
   const unsure = misreads(given);
@@ -59,7 +61,11 @@ export function readProject(name: string, spec: unknown): Project | string {
   if (ignore !== undefined && ignore !== null && !(Array.isArray(ignore) && ignore.every(isTexts)))
     return "spec.orphanedResources.ignore must be a list of group, kind and name";
   // A list that is null is one that was not given.
-  const { sharing: _, limit: __, ...fields } = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  const {
+    sharing: _,
+    limit: __,
+    ...fields
+  } = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
   return { ...(fields as ProjectSpec), name };
 }
 
@@ -99,11 +105,15 @@ export function refusesApplication(
 /** Why an application of the project may not come from a repository. */
 export function refusesSource(project: Project, repoUrl: string): Refusal | undefined {
   if (permitsSource(project, repoUrl)) return project.limit && refusesSource(project.limit, repoUrl);
-  return { reason: "SourceNotPermitted", message: `application repo ${repoUrl} is not permitted in project '${project.name}'` };
+  return {
+    reason: "SourceNotPermitted",
+    message: `application repo ${repoUrl} is not permitted in project '${project.name}'`,
+  };
 }
 
 /** A project and those that limit it, from the inside out. */
-export const chainOf = (project: Project): Project[] => (project.limit ? [project, ...chainOf(project.limit)] : [project]);
+export const chainOf = (project: Project): Project[] =>
+  project.limit ? [project, ...chainOf(project.limit)] : [project];
 
 const permitsCluster = (project: Project, clusterProject: string): boolean =>
   !project.permitOnlyProjectScopedClusters || clusterProject === project.name;
@@ -139,7 +149,8 @@ export function accountFor(
 ): { user: string } | { problem: string } {
   const { name, destinationServiceAccounts = [] } = chainOf(project).at(-1)!;
   if (tenant === undefined && impersonation === "off") return { user: "" };
-  if (tenant === undefined && impersonation === "where named" && destinationServiceAccounts.length === 0) return { user: "" };
+  if (tenant === undefined && impersonation === "where named" && destinationServiceAccounts.length === 0)
+    return { user: "" };
   const found = destinationServiceAccounts.find(
     ({ server = "", namespace = "" }) => matchGlob(server, to.server) && matchGlob(namespace, to.namespace),
   );
@@ -149,7 +160,9 @@ export function accountFor(
     };
   const account = (found.defaultServiceAccount ?? "").trim();
   if (!/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(account))
-    return { problem: `default service account '${account}' of destination server ${to.server} is not a name of a service account` };
+    return {
+      problem: `default service account '${account}' of destination server ${to.server} is not a name of a service account`,
+    };
   return { user: `system:serviceaccount:${account.includes(":") ? account : `${to.namespace}:${account}`}` };
 }
 
@@ -163,7 +176,8 @@ const ALWAYS_THERE = [
 export function countsAsOrphan(project: Project, to: Omit<Destination, "namespace">, held: Held): boolean {
   const { group, kind, name, namespace } = held;
   const builtIn = ALWAYS_THERE.some(
-    (one) => one.group === group && one.kind === kind && one.name === name && (one.namespace ?? namespace) === namespace,
+    (one) =>
+      one.group === group && one.kind === kind && one.name === name && (one.namespace ?? namespace) === namespace,
   );
   if (builtIn || refusesObject(project, to, held) !== undefined) return false;
   return !(project.orphanedResources?.ignore ?? []).some(

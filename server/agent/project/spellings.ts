@@ -32,7 +32,8 @@ function plainly(url: string): { withUser: string; place: string } {
   const asWeb = PORTS[scheme] ? url.replace(scheme, "https:") : url;
   if (!URL.canParse(asWeb)) return { withUser: url, place: url };
   // The parser has dropped 443 already, which is a real port of ssh.
-  const port = scheme === "ssh:" || scheme === "http:" ? /^[^/]*\/\/[^/]*:(\d+)(?:[/?#]|$)/.exec(url)?.[1] : new URL(asWeb).port;
+  const port =
+    scheme === "ssh:" || scheme === "http:" ? /^[^/]*\/\/[^/]*:(\d+)(?:[/?#]|$)/.exec(url)?.[1] : new URL(asWeb).port;
   const { hostname, username, pathname } = new URL(asWeb);
   const host = hostname.replace(/\.$/, "") + (port && port !== PORTS[scheme] ? `:${port}` : "");
   const path = decoded(pathname)

@@ -60,7 +60,10 @@ test.each<[string | undefined, string | undefined, boolean, string, boolean]>([
   ["acme/shop", undefined, true, "acme/other", false],
   ["acme/shop", "acme/other", true, "acme/other", true],
 ])("a project of %s for %j, delivered %s, used by %s: %s", (owner, allowed, delivered, tenant, want) => {
-  const annotations = { ...(owner ? { [TENANT]: owner } : {}), ...(allowed === undefined ? {} : { [ALLOWED_SCOPES]: allowed }) };
+  const annotations = {
+    ...(owner ? { [TENANT]: owner } : {}),
+    ...(allowed === undefined ? {} : { [ALLOWED_SCOPES]: allowed }),
+  };
   const labels: Record<string, string> = delivered ? { [MANAGED]: "true" } : {};
   expect(sharesWith(sharingOf({ metadata: { annotations, labels } }), tenant)).toBe(want);
 });

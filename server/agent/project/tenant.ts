@@ -102,11 +102,15 @@ export function sharesWith({ owner, allowed, foreign }: Sharing, tenant: string)
 
 // What a user may set, and what the controller sets on everything it applies. All else with this beginning says whose an object is.
 const PREFIX = "outpost.dev/";
-const HARMLESS = new Set(["depends-on", "helm-lookup", "app", "hook-phase", "hook-started-at"].map((name) => PREFIX + name));
+const HARMLESS = new Set(
+  ["depends-on", "helm-lookup", "app", "hook-phase", "hook-started-at"].map((name) => PREFIX + name),
+);
 
 /** Marks of the service that an object carries and that only Outpost sets, besides the tenant that it belongs to. */
 export function marksIn({ metadata }: Marked, tenant: string | undefined): string[] {
-  const annotations = Object.entries(metadata?.annotations ?? {}).filter(([key, value]) => key !== TENANT || value !== tenant);
+  const annotations = Object.entries(metadata?.annotations ?? {}).filter(
+    ([key, value]) => key !== TENANT || value !== tenant,
+  );
   const keys = [...Object.keys(metadata?.labels ?? {}), ...annotations.map(([key]) => key)];
   return keys.filter((key) => key.startsWith(PREFIX) && !HARMLESS.has(key));
 }

@@ -3,7 +3,13 @@ import { judgeWindows, type SyncWindow, windowsFor } from "./window.ts";
 
 const app = { name: "shop", namespace: "web", server: "https://kubernetes.default.svc", clusterName: "in-cluster" };
 const at = Date.parse("2026-03-04T10:30:20Z");
-const window = (more: SyncWindow): SyncWindow => ({ kind: "deny", schedule: "0 10 * * *", duration: "1h", applications: ["*"], ...more });
+const window = (more: SyncWindow): SyncWindow => ({
+  kind: "deny",
+  schedule: "0 10 * * *",
+  duration: "1h",
+  applications: ["*"],
+  ...more,
+});
 
 test.each<[string, SyncWindow[], string]>([
   ["none", [], "0 auto manual"],
@@ -22,7 +28,11 @@ test.each<[string, SyncWindow[], string]>([
   ["in a zone that the schedule names", [window({ schedule: "TZ=Asia/Kolkata 0 16 * * *" })], "1 - -"],
   ["in another, by its other name", [window({ schedule: "CRON_TZ=America/New_York 0 5 * * *" })], "1 - -"],
   ["where the schedule's zone has another hour", [window({ schedule: "TZ=Asia/Kolkata 0 10 * * *" })], "1 auto manual"],
-  ["in the schedule's zone and the window's", [window({ schedule: "TZ=Asia/Tokyo 30 0 * * *", timeZone: "Asia/Kolkata" })], "1 - -"],
+  [
+    "in the schedule's zone and the window's",
+    [window({ schedule: "TZ=Asia/Tokyo 30 0 * * *", timeZone: "Asia/Kolkata" })],
+    "1 - -",
+  ],
   [
     "an empty zone is UTC, the local one ours",
     [window({ schedule: "TZ= 0 10 * * *" }), window({ schedule: "TZ=Local 0 10 * * *" })],
@@ -34,9 +44,11 @@ test.each<[string, SyncWindow[], string]>([
   ["ended a moment ago", [window({ schedule: "30 9 * * *" })], "1 auto manual"],
 ])("%s", (_name, windows, want) => {
   const got = judgeWindows(windows, app, at);
-  expect(typeof got === "string" ? got : `${got.matching} ${got.canSyncAuto ? "auto" : "-"} ${got.canSyncManual ? "manual" : "-"}`).toBe(
-    want,
-  );
+  expect(
+    typeof got === "string"
+      ? got
+      : `${got.matching} ${got.canSyncAuto ? "auto" : "-"} ${got.canSyncManual ? "manual" : "-"}`,
+  ).toBe(want);
 });
 
 test("at its first second a window is not open yet", () => {
@@ -81,7 +93,12 @@ test("a broken window says so", () => {
 
 test("a project with many hostile patterns costs no more than a moment, and they hold a sync back", () => {
   const applications = Array.from({ length: 500 }, () => `${"*a".repeat(400)}b`);
-  const denies = Array.from({ length: 20 }, () => ({ kind: "deny", schedule: "* * * * *", duration: "1h", applications }));
+  const denies = Array.from({ length: 20 }, () => ({
+    kind: "deny",
+    schedule: "* * * * *",
+    duration: "1h",
+    applications,
+  }));
   const app = { name: "a".repeat(2_000), namespace: "n", server: "s", clusterName: "c" };
   const began = performance.now();
   expect(windowsFor(denies, app).length).toBeGreaterThan(15);

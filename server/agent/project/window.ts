@@ -32,7 +32,8 @@ const MAX_STEPS = 1_000_000;
 /** The windows that concern an application: by name, namespace or cluster; with `andOperator` by all of the lists that are given. */
 export function windowsFor(windows: readonly SyncWindow[], app: Windowed): SyncWindow[] {
   const budget = { left: MAX_STEPS };
-  const fits = (globs: string[], text: string) => text !== "" && globs.some((glob) => matchGlob(glob, text, "", budget));
+  const fits = (globs: string[], text: string) =>
+    text !== "" && globs.some((glob) => matchGlob(glob, text, "", budget));
   return windows.filter(({ applications = [], namespaces = [], clusters = [], andOperator }) => {
     const hits = [
       applications.length ? fits(applications, app.name) : undefined,
@@ -49,7 +50,12 @@ export function windowsFor(windows: readonly SyncWindow[], app: Windowed): SyncW
  * are allows and none is active, it may not. By hand it may if every window that is in the way says so.
  * `since`: the start of an operation that runs already, for windows with `syncOverrun`. A text is what is wrong with a window.
  */
-export function judgeWindows(windows: readonly SyncWindow[], app: Windowed, now: number, since?: number): WindowVerdict | string {
+export function judgeWindows(
+  windows: readonly SyncWindow[],
+  app: Windowed,
+  now: number,
+  since?: number,
+): WindowVerdict | string {
   const mine = windowsFor(windows, app);
   const at = verdictAt(mine, now);
   if (typeof at === "string" || since === undefined || at.canSyncAuto) return at;
@@ -73,7 +79,12 @@ function verdictAt(mine: readonly SyncWindow[], now: number): WindowVerdict | st
   const closed = active.allow.length ? [] : inactiveAllows;
   const blocking = active.deny.length ? active.deny : closed;
   if (blocking.length === 0) return { matching, canSyncAuto: true, canSyncManual: true, blocking };
-  return { matching, canSyncAuto: false, canSyncManual: blocking.every(({ manualSync }) => manualSync === true), blocking };
+  return {
+    matching,
+    canSyncAuto: false,
+    canSyncManual: blocking.every(({ manualSync }) => manualSync === true),
+    blocking,
+  };
 }
 
 /** A window is open strictly within its time: at its first second it is not yet. */
@@ -81,7 +92,8 @@ function isActive({ schedule = "", duration = "", timeZone = "" }: SyncWindow, n
   const cron = parseCron(schedule);
   if (typeof cron === "string") return `invalid sync windows: cannot parse schedule '${schedule}': ${cron}`;
   const length = parseGoDuration(duration);
-  if (length === undefined) return `invalid sync windows: cannot parse duration '${duration}': it is not a duration, as 1h30m`;
+  if (length === undefined)
+    return `invalid sync windows: cannot parse duration '${duration}': it is not a duration, as 1h30m`;
   // The offset of this moment counts for the whole window, also where the clocks change within it.
   const until = now + zoneOffset(timeZone, now);
   const since = until - Math.min(Math.max(length, 0), MAX_DURATION_MS);

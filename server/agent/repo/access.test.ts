@@ -25,7 +25,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const names = (repo: RepoAccess) => bench.names(bench.request("none", { repoURL: repo.url }, { repo, freshness: "hard" }));
+const names = (repo: RepoAccess) =>
+  bench.names(bench.request("none", { repoURL: repo.url }, { repo, freshness: "hard" }));
 const reason = async (repo: RepoAccess) => {
   const got = await bench.service.probe(repo);
   return got.kind === "done" ? "done" : got.reason;
@@ -97,14 +98,26 @@ describe("a GitHub App", () => {
   });
 
   test.each<[string, (repo: RepoAccess) => RepoAccess, RegExp]>([
-    ["an owner without it", (repo) => ({ ...repo, url: repo.url.replace("team/", "nobody/") }), /not installed for nobody/],
+    [
+      "an owner without it",
+      (repo) => ({ ...repo, url: repo.url.replace("team/", "nobody/") }),
+      /not installed for nobody/,
+    ],
     [
       "an installation that is gone",
       (repo) => ({ ...repo, githubApp: { ...repo.githubApp!, installationId: "99" } }),
       /no installation 99/,
     ],
-    ["one that is suspended", (repo) => ({ ...repo, githubApp: { ...repo.githubApp!, installationId: "80" } }), /suspended/],
-    ["another app's key", (repo) => ({ ...repo, githubAppPrivateKey: new Secret(otherKey()) }), /does not accept GitHub App/],
+    [
+      "one that is suspended",
+      (repo) => ({ ...repo, githubApp: { ...repo.githubApp!, installationId: "80" } }),
+      /suspended/,
+    ],
+    [
+      "another app's key",
+      (repo) => ({ ...repo, githubAppPrivateKey: new Secret(otherKey()) }),
+      /does not accept GitHub App/,
+    ],
     ["what is not a key", (repo) => ({ ...repo, githubAppPrivateKey: new Secret("x") }), /not a private key in PEM/],
   ])("%s is told", async (what, change, want) => {
     github.installations.set("late", { kind: "orgs", id: 80, suspended: true });
@@ -114,7 +127,8 @@ describe("a GitHub App", () => {
   });
 });
 
-const otherKey = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+const otherKey = () =>
+  generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 
 test.each<[string, string, Partial<RepoAccess>]>([
   ["a bearer token", "Bearer canary-token", { bearerToken: new Secret("canary-token") }],
@@ -141,9 +155,20 @@ test("a client's certificate, and the authority of a host", async () => {
   const [ca, certificate, key] = [made.ca, made.certificate, made.key].map((file) => readFileSync(file, "utf8"));
   const own = (file: string) => join(folder, file);
   const pair = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=client", "-days", "2"];
-  await run("openssl", [...pair, "-keyout", own("client.key"), "-out", own("client.crt"), "-config", own("openssl.conf")]);
+  await run("openssl", [
+    ...pair,
+    "-keyout",
+    own("client.key"),
+    "-out",
+    own("client.crt"),
+    "-config",
+    own("openssl.conf"),
+  ]);
   const [clientCert, clientKey] = ["client.crt", "client.key"].map((file) => readFileSync(own(file), "utf8"));
-  const front = await startFront({ to: bench.git.port, tls: { certificate: certificate!, key: key!, clients: clientCert } });
+  const front = await startFront({
+    to: bench.git.port,
+    tls: { certificate: certificate!, key: key!, clients: clientCert },
+  });
   try {
     const url = `${front.url}/${name}.git`;
     const whole = { url, ca, tlsClientCertData: clientCert, tlsClientCertKey: new Secret(clientKey!) };
@@ -209,7 +234,9 @@ describe("a test of a connection tells the layer that fails", () => {
         const repo = { type: "oci" as const, forceHttp: true, username: "robot", password: new Secret("pw") };
         for (const path of ["", "/team", "/team/chart"])
           expect(await reason({ ...repo, url: `oci://${registry.host}${path}` })).toBe("done");
-        expect(await reason({ ...repo, url: `oci://${registry.host}/team`, password: new Secret("no") })).toBe("AuthenticationFailed");
+        expect(await reason({ ...repo, url: `oci://${registry.host}/team`, password: new Secret("no") })).toBe(
+          "AuthenticationFailed",
+        );
         expect(await reason({ ...repo, url: `oci://${bench.git.url.slice(7)}/team` })).toBe("NotARepository");
       } finally {
         await registry.stop();

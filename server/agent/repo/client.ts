@@ -30,7 +30,9 @@ export class RepoClient implements RepoApi {
     this.#box = new Box(secret, "repo");
     const socketPath = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
     const timeouts = { headersTimeout: DEADLINE_MS, bodyTimeout: 30_000, connections: 32 };
-    this.#pool = socketPath ? new Pool("http://localhost", { ...timeouts, socketPath }) : new Pool(new URL(address).origin, timeouts);
+    this.#pool = socketPath
+      ? new Pool("http://localhost", { ...timeouts, socketPath })
+      : new Pool(new URL(address).origin, timeouts);
   }
 
   render(request: RenderRequest): Promise<Outcome<Rendered>> {

@@ -32,12 +32,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const names = (repo: RepoAccess) => bench.names(bench.request("none", { repoURL: repo.url }, { repo, freshness: "hard" }));
+const names = (repo: RepoAccess) =>
+  bench.names(bench.request("none", { repoURL: repo.url }, { repo, freshness: "hard" }));
 const probed = async (repo: RepoAccess) => {
   const got = await bench.service.probe(repo);
   return got.kind === "done" ? "done" : `${got.reason}: ${got.message}`;
 };
-const otherKey = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+const otherKey = () =>
+  generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 
 describe("a service account of Google Cloud", () => {
   async function closed(name: string, change?: Record<string, unknown>): Promise<RepoAccess> {
@@ -69,11 +71,27 @@ describe("a service account of Google Cloud", () => {
 
   test.each<[string, Record<string, unknown>, RegExp]>([
     ["another account's key", { private_key: otherKey() }, /^TokenRefused: .*Invalid JWT Signature/],
-    ["an account that is gone", { client_email: "gone@project.iam.gserviceaccount.com" }, /^TokenRefused: .*account not found/],
-    ["a key that is none", { private_key: "canary" }, /^AuthenticationFailed: private_key of gcpServiceAccountKey is not a private key/],
+    [
+      "an account that is gone",
+      { client_email: "gone@project.iam.gserviceaccount.com" },
+      /^TokenRefused: .*account not found/,
+    ],
+    [
+      "a key that is none",
+      { private_key: "canary" },
+      /^AuthenticationFailed: private_key of gcpServiceAccountKey is not a private key/,
+    ],
     ["a file of another kind", { type: "external_account" }, /^AuthenticationFailed: .*not service_account/],
-    ["a sign-in that is not Google's", { token_uri: "https://evil.example/token" }, /^AuthenticationFailed: .*not Google's/],
-    ["a sign-in that nobody listens at", { token_uri: "http://127.0.0.1:1/token" }, /^ConnectionRefused: nothing listens at/],
+    [
+      "a sign-in that is not Google's",
+      { token_uri: "https://evil.example/token" },
+      /^AuthenticationFailed: .*not Google's/,
+    ],
+    [
+      "a sign-in that nobody listens at",
+      { token_uri: "http://127.0.0.1:1/token" },
+      /^ConnectionRefused: nothing listens at/,
+    ],
   ])("%s is told, and no key with it", async (what, change, want) => {
     process.env.OUTPOST_CLOUD_ORIGINS = `${clouds.url}, http://127.0.0.1:1`;
     const said = await probed(await closed(`google/${what.replace(/\W/g, "")}`, change));
@@ -99,7 +117,12 @@ describe("an identity in Azure", () => {
     const file = join(folder, "federated");
     writeFileSync(file, `${token}\n`);
     const { tenant: AZURE_TENANT_ID, client: AZURE_CLIENT_ID, url: AZURE_AUTHORITY_HOST } = clouds;
-    Object.assign(process.env, { AZURE_FEDERATED_TOKEN_FILE: file, AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_AUTHORITY_HOST });
+    Object.assign(process.env, {
+      AZURE_FEDERATED_TOKEN_FILE: file,
+      AZURE_TENANT_ID,
+      AZURE_CLIENT_ID,
+      AZURE_AUTHORITY_HOST,
+    });
     return { azureWorkloadIdentity: true };
   }
 
@@ -149,17 +172,27 @@ describe("an identity in Azure", () => {
       "http://dev.azure.com/x",
     ])
       expect(await probed({ ...none, url })).toMatch(/^RepositoryUrlRefused: .*shown to no other host|^HostNotFound/);
-    expect(await probed({ ...none, type: "oci", url: `oci://${clouds.host}/x`, forceHttp: true })).toMatch(/^RepositoryUrlRefused/);
-    expect(await probed({ url: "https://dev.azure.com/o/_git/r", ...principal({ authority: "https://evil.example" }) })).toMatch(
-      /^RepositoryUrlRefused: azureActiveDirectoryEndpoint/,
+    expect(await probed({ ...none, type: "oci", url: `oci://${clouds.host}/x`, forceHttp: true })).toMatch(
+      /^RepositoryUrlRefused/,
     );
+    expect(
+      await probed({ url: "https://dev.azure.com/o/_git/r", ...principal({ authority: "https://evil.example" }) }),
+    ).toMatch(/^RepositoryUrlRefused: azureActiveDirectoryEndpoint/);
     expect(clouds.requests.filter((one) => one.startsWith("POST"))).toEqual([]);
   });
 
   test.each<[string, () => Partial<RepoAccess>, RegExp]>([
-    ["a Pod without an identity", () => ({ azureWorkloadIdentity: true }), /^CloudIdentityMissing: .*azure.workload.identity\/use/],
+    [
+      "a Pod without an identity",
+      () => ({ azureWorkloadIdentity: true }),
+      /^CloudIdentityMissing: .*azure.workload.identity\/use/,
+    ],
     ["a token of somebody else", () => inPod("other"), /^TokenRefused: .*AADSTS700213/],
-    ["another secret", () => ({ ...principal(), azurePrincipalSecret: new Secret("canary") }), /^TokenRefused: .*AADSTS7000215/],
+    [
+      "another secret",
+      () => ({ ...principal(), azurePrincipalSecret: new Secret("canary") }),
+      /^TokenRefused: .*AADSTS7000215/,
+    ],
     ["another application", () => principal({ clientId: "other" }), /^TokenRefused: .*AADSTS700016/],
     ["another tenant", () => principal({ tenantId: "other" }), /^TokenRefused: .*no such tenant/],
     ["a tenant that is a path", () => principal({ tenantId: "../x" }), /^AuthenticationFailed: .*must be ids/],

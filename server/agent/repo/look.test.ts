@@ -24,7 +24,10 @@ test.each([
 
 test("a question about a repository goes over the wire with its secret, which is wrapped again on the other side", () => {
   const repo = { url: "https://git.example/a.git", username: "u", password: new Secret("look-secret-value") };
-  const sent = encodeCall({ call: "look", request: { repo, revision: "main", freshness: "normal", want: { directories: true } } });
+  const sent = encodeCall({
+    call: "look",
+    request: { repo, revision: "main", freshness: "normal", want: { directories: true } },
+  });
   const got = decodeCall(sent);
   if (got.call !== "look") throw new Error("another call");
   expect(got.request.repo.password?.reveal()).toBe("look-secret-value");

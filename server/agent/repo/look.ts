@@ -18,12 +18,17 @@ export async function look(tree: Tree, { want }: LookRequest): Promise<Outcome<O
       return directories.push(path) <= MAX_DIRECTORIES;
     });
     if (walked.kind !== "done") return walked;
-    return directories.length > MAX_DIRECTORIES ? stop(REPO.tooLarge, `more than ${MAX_DIRECTORIES} folders`) : done({ directories });
+    return directories.length > MAX_DIRECTORIES
+      ? stop(REPO.tooLarge, `more than ${MAX_DIRECTORIES} folders`)
+      : done({ directories });
   }
   const { include, exclude } = want;
   const patterns = [...include, ...exclude];
   if (patterns.length > MAX_PATTERNS || patterns.some((one) => typeof one !== "string" || one.length > MAX_PATTERN)) {
-    return stop(REPO.refused, `more than ${MAX_PATTERNS} patterns of files, or one of more than ${MAX_PATTERN} characters`);
+    return stop(
+      REPO.refused,
+      `more than ${MAX_PATTERNS} patterns of files, or one of more than ${MAX_PATTERN} characters`,
+    );
   }
   const bad = patterns.find((one) => one === "" || one.startsWith("/") || one.split("/").includes(".."));
   if (bad !== undefined) return stop(REPO.escape, `pattern ${JSON.stringify(bad)} is outside of the repository`);

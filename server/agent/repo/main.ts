@@ -31,7 +31,8 @@ export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal)
   const secret = repoSecret(env);
   const inPod = Boolean(env.POD_NAME);
   const cache = env.REDIS_URL ? new RedisCache(env.REDIS_URL, secret) : new MemoryCache();
-  const folder = env.OUTPOST_WORK || (inPod ? "/var/lib/outpost/mirrors" : join(tmpdir(), `outpost-repo-${process.pid}`));
+  const folder =
+    env.OUTPOST_WORK || (inPod ? "/var/lib/outpost/mirrors" : join(tmpdir(), `outpost-repo-${process.pid}`));
   const service = new RepoService({
     folder,
     cache,
@@ -63,7 +64,9 @@ export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal)
     : undefined;
   log.info({ listen, cache: env.REDIS_URL ? "redis" : "memory" }, "repo server is ready");
 
-  await new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
+  await new Promise<void>((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();

@@ -54,13 +54,20 @@ const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
     const parts = layers.map(([mediaType, bytes]) => put(bytes, mediaType));
     const config = put(Buffer.from("{}"), "application/vnd.oci.empty.v1+json");
     const mediaType = "application/vnd.oci.image.manifest.v1+json";
-    const manifest = put(Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, config, layers: parts })), mediaType);
+    const manifest = put(
+      Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, config, layers: parts })),
+      mediaType,
+    );
     writeFileSync(join(layout, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [manifest] }));
     return registry.pushLayout(layout, name);
   }
   const asked = (path: string, source: Partial<Source>, repo: Partial<RepoAccess> = user): RenderRequest => {
     const repoURL = `oci://${registry.host}/${path}`;
-    return bench.request("none", { repoURL, ...source }, { repo: { url: repoURL, type: "oci", forceHttp: true, ...repo } });
+    return bench.request(
+      "none",
+      { repoURL, ...source },
+      { repo: { url: repoURL, type: "oci", forceHttp: true, ...repo } },
+    );
   };
 
   test.each<[string, string, Partial<Source>, string[] | RegExp]>([
@@ -79,7 +86,12 @@ const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
     ["a tag that is not there", "team/plain", { targetRevision: "9.9.9" }, /^RevisionNotFound/],
     ["a path that is not there", "team/plain", { targetRevision: "1.0.0", path: "nope" }, /^PathNotFound/],
     ["a path out of it", "team/plain", { targetRevision: "1.0.0", path: "../x" }, /^PathEscapesRepository/],
-    ["an artifact that is not there", "team/nope", { targetRevision: "1.0.0" }, /^(RevisionNotFound|RepositoryNotFound)/],
+    [
+      "an artifact that is not there",
+      "team/nope",
+      { targetRevision: "1.0.0" },
+      /^(RevisionNotFound|RepositoryNotFound)/,
+    ],
     ["a name with dots", "team/..%2fx", { targetRevision: "1.0.0" }, /^RepositoryUrlRefused/],
   ])("%s", async (_, path, source, want) => {
     const got = await bench.names(asked(path, source));
@@ -101,7 +113,9 @@ const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
     );
     expect(wrong).toMatch(/^AuthenticationFailed: .* does not accept/);
     expect(wrong).not.toContain("canary");
-    expect(await bench.names(asked("team/plain", { targetRevision: "1.0.0" }, {}))).toMatch(/^AuthenticationFailed: .* asks for/);
+    expect(await bench.names(asked("team/plain", { targetRevision: "1.0.0" }, {}))).toMatch(
+      /^AuthenticationFailed: .* asks for/,
+    );
   });
   test("a dependency of a chart comes from a registry that is registered, with its credentials", async () => {
     const dependencies = `dependencies: [{name: web, version: "1.x", repository: "oci://${registry.host}/charts"}]\n`;
@@ -125,9 +139,21 @@ const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
     ["a gzip bomb", () => [[LAYER, gzipSync(Buffer.alloc(130_000_000))]], /^SourceTooLarge/],
     ["a path above", () => [[LAYER, gzipSync(tarOf({ "../../x.yaml": "1" }))]], /^SourceRefused/],
     ["an absolute path", () => [[LAYER, gzipSync(tarOf({ "/etc/x": "1" }))]], /^SourceRefused/],
-    ["a link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "2", to: "/etc/passwd" } }))]], /^SourceRefused.*not a plain file/],
-    ["a hard link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "1", to: "/etc/passwd" } }))]], /^SourceRefused.*not a plain file/],
-    ["a device", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "3", to: "" } }))]], /^SourceRefused.*not a plain file/],
+    [
+      "a link",
+      () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "2", to: "/etc/passwd" } }))]],
+      /^SourceRefused.*not a plain file/,
+    ],
+    [
+      "a hard link",
+      () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "1", to: "/etc/passwd" } }))]],
+      /^SourceRefused.*not a plain file/,
+    ],
+    [
+      "a device",
+      () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "3", to: "" } }))]],
+      /^SourceRefused.*not a plain file/,
+    ],
     ["a folder of git", () => [[LAYER, gzipSync(tarOf({ ".git/config": "1" }))]], /^SourceRefused/],
     [
       "a file that is a folder",

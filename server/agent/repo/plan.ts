@@ -44,7 +44,9 @@ export async function plan(
   }: Omit<HelmNeeds, "env"> & { plugins: Plugins; repo: RepoAccess; cluster?: ClusterReader | undefined },
 ): Promise<Outcome<Plan>> {
   const { tree, revision } = fetched;
-  const path = (fetched.source.chart ? "" : (fetched.source.path ?? "")).replace(/^\.?\/+|(?<!\/)\/+$/g, "").replace(/^\.$/, "");
+  const path = (fetched.source.chart ? "" : (fetched.source.path ?? ""))
+    .replace(/^\.?\/+|(?<!\/)\/+$/g, "")
+    .replace(/^\.$/, "");
   if (!fetched.source.chart && fetched.source.path?.startsWith("/"))
     return stop(REPO.escape, `path ${fetched.source.path} is absolute; give it from the root of the repository`);
   const overridden = await withOverrides(tree, path, fetched.source, request.app.name);
@@ -95,7 +97,12 @@ export async function plan(
 }
 
 /** Explicit settings win; then a plugin that takes the folder for its own; then the files at the path tell. */
-async function detect(tree: Tree, path: string, source: Source, discover: () => Promise<Outcome<boolean>>): Promise<Outcome<SourceType>> {
+async function detect(
+  tree: Tree,
+  path: string,
+  source: Source,
+  discover: () => Promise<Outcome<boolean>>,
+): Promise<Outcome<SourceType>> {
   const { helm, kustomize, directory, plugin } = source;
   const explicit = Object.entries({ Helm: helm, Kustomize: kustomize, Directory: directory, Plugin: plugin })
     .filter(([, settings]) => settings)

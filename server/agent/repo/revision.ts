@@ -25,7 +25,9 @@ export function resolveRevision(refs: Refs, target: string | undefined, url: str
   if (range) return done(tags.get(range)!);
   if (/^[0-9a-f]{7,39}$/.test(wanted)) {
     const tips = new Set(
-      [refs.head, ...Object.values(refs.branches), ...Object.values(refs.tags)].filter((sha) => sha?.startsWith(wanted)),
+      [refs.head, ...Object.values(refs.branches), ...Object.values(refs.tags)].filter((sha) =>
+        sha?.startsWith(wanted),
+      ),
     );
     if (tips.size === 1) return done([...tips][0]!);
     return stop(REPO.revision, `${url} has no branch or tag at commit ${wanted}; write all 40 digits of a commit`);
@@ -76,4 +78,5 @@ export function satisfies(version: string, range: string): boolean {
 const rangeOf = (range: string) => (/[\d*xX]/.test(range) ? parseVersionRange(range) : undefined);
 
 // A branch may be called "constructor".
-const own = (map: Record<string, string>, key: string): string | undefined => (Object.hasOwn(map, key) ? map[key] : undefined);
+const own = (map: Record<string, string>, key: string): string | undefined =>
+  Object.hasOwn(map, key) ? map[key] : undefined;

@@ -23,7 +23,8 @@ export function repoServer(door: RepoApi, secret: Secret): Server {
 async function answer(request: IncomingMessage, response: ServerResponse, door: RepoApi, box: Box): Promise<void> {
   if (request.method !== "POST" || request.url !== "/v1/call") return void response.writeHead(404).end();
   const time = String(request.headers["x-outpost-time"] ?? "");
-  if (Math.abs(Date.now() - Number(time)) > FRESH_MS) return void response.writeHead(401).end("the clocks differ by more than 5 minutes\n");
+  if (Math.abs(Date.now() - Number(time)) > FRESH_MS)
+    return void response.writeHead(401).end("the clocks differ by more than 5 minutes\n");
   const body = await read(request);
   if (!body) return void response.writeHead(413).end();
   const opened = box.open(body, `call ${time}`);
@@ -31,7 +32,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   const call = decodeCall(opened.toString("utf8"));
   const outcome = await pass(call, door);
   const nonce = body.subarray(0, 12).toString("hex");
-  response.writeHead(200, { "content-type": "application/octet-stream" }).end(box.seal(JSON.stringify(outcome), `answer ${nonce}`));
+  response
+    .writeHead(200, { "content-type": "application/octet-stream" })
+    .end(box.seal(JSON.stringify(outcome), `answer ${nonce}`));
 }
 
 function pass(call: Call, door: RepoApi): Promise<Outcome<unknown>> {

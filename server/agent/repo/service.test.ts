@@ -53,7 +53,9 @@ describe("directories", () => {
     expect(await names(request(name, { directory }))).toEqual(want);
   });
   test("a folder with the name of a tool's file is a folder", async () => {
-    expect(await names(request(await repository({ "a.yaml": cm("a"), "Kustomization/b.yaml": cm("b") })))).toEqual(["a"]);
+    expect(await names(request(await repository({ "a.yaml": cm("a"), "Kustomization/b.yaml": cm("b") })))).toEqual([
+      "a",
+    ]);
   });
   test("UTF-16 with a byte order mark", async () => {
     const content = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(cm("wide"), "utf16le")]);
@@ -68,7 +70,9 @@ test("a commit that does not touch the path has the same key, and the objects ar
   await git.commit(name, { "other/b.yaml": cm("c") }, "elsewhere");
   const second = await service.render(request(name, { path: "app" }, { known: first.value.key }));
   expect(second).toMatchObject({ kind: "done", value: { key: first.value.key } });
-  expect(second.kind === "done" && second.value.revision !== first.value.revision && second.value.objects === undefined).toBe(true);
+  expect(
+    second.kind === "done" && second.value.revision !== first.value.revision && second.value.objects === undefined,
+  ).toBe(true);
 });
 
 test("fifty questions at once are two to the remote", async () => {
@@ -89,7 +93,8 @@ test("what the remote was asked since a question arose answers it; what it was a
   const before = git.requests(name);
   expect(await names(request(name, {}, { sinceMs: performance.now() - arose }))).toEqual(["a"]);
   expect(git.requests(name)).toBe(before);
-  for (const sinceMs of [performance.now() - answered, 0, -1_000]) expect(await names(request(name, {}, { sinceMs }))).toEqual(["b"]);
+  for (const sinceMs of [performance.now() - answered, 0, -1_000])
+    expect(await names(request(name, {}, { sinceMs }))).toEqual(["b"]);
   expect(git.requests(name)).toBeGreaterThan(before);
   await git.commit(name, { "a.yaml": cm("c") }, "last");
   expect(await names(request(name, {}, { freshness: "hard", sinceMs: 60_000 }))).toEqual(["c"]);
@@ -101,7 +106,9 @@ test("credentials are used, never shown, and not lent to who has none", async ()
   const access = (password: string) => ({ url, username: "ana", password: new Secret(password) });
   expect(await names(request("closed", {}, { repo: access("canary-password") }))).toEqual(["a"]);
   expect(await names(request("closed"))).toMatch(/^AuthenticationFailed: .* asks for credentials/);
-  expect(await names(request("closed", {}, { repo: access("wrong") }))).toMatch(/^AuthenticationFailed: .* does not accept/);
+  expect(await names(request("closed", {}, { repo: access("wrong") }))).toMatch(
+    /^AuthenticationFailed: .* does not accept/,
+  );
   const withUser = url.replace("://", "://ana:canary-wrong@");
   const refused = await service.render(request("closed", { repoURL: withUser }));
   expect(JSON.stringify(refused)).not.toContain("canary");
@@ -129,35 +136,43 @@ test("a repository that has moved is followed, and its credentials stay with the
 });
 
 const sshd = [process.env.OUTPOST_SSHD, "/usr/sbin/sshd"].find((file) => file && existsSync(file));
-(sshd && process.getuid?.() === 0 ? test : test.skip)("a repository over SSH, with its key and only with a known host", async () => {
-  const libraries = process.env.OUTPOST_SSHD_LIBRARIES?.split(":") ?? [];
-  const root = mkdtempSync(join(tmpdir(), "repo-ssh-"));
-  const own = await startGit({ root });
-  const ssh = await startGitSsh({ root, sshd: sshd!, libraries });
-  try {
-    await own.createRepository("ssh", { files: { "a.yaml": cm("a") } });
-    const { privateKey } = await ssh.addKey();
-    const url = ssh.cloneUrl("ssh");
-    const asked = (repo: Partial<RepoAccess>) =>
-      names(request("ssh", { repoURL: url }, { repo: { url, sshPrivateKey: new Secret(privateKey), ...repo } }));
-    expect(await asked({ knownHosts: ssh.knownHosts() })).toEqual(["a"]);
-    expect(await asked({})).toMatch(/^HostKeyUnknown: /);
-    expect(await asked({ knownHosts: ssh.knownHosts(), sshPrivateKey: undefined })).toMatch(
-      /^AuthenticationFailed: .* asks for credentials/,
-    );
-  } finally {
-    await ssh.stop();
-    await own.stop();
-    rmSync(root, { recursive: true, force: true });
-  }
-});
+(sshd && process.getuid?.() === 0 ? test : test.skip)(
+  "a repository over SSH, with its key and only with a known host",
+  async () => {
+    const libraries = process.env.OUTPOST_SSHD_LIBRARIES?.split(":") ?? [];
+    const root = mkdtempSync(join(tmpdir(), "repo-ssh-"));
+    const own = await startGit({ root });
+    const ssh = await startGitSsh({ root, sshd: sshd!, libraries });
+    try {
+      await own.createRepository("ssh", { files: { "a.yaml": cm("a") } });
+      const { privateKey } = await ssh.addKey();
+      const url = ssh.cloneUrl("ssh");
+      const asked = (repo: Partial<RepoAccess>) =>
+        names(request("ssh", { repoURL: url }, { repo: { url, sshPrivateKey: new Secret(privateKey), ...repo } }));
+      expect(await asked({ knownHosts: ssh.knownHosts() })).toEqual(["a"]);
+      expect(await asked({})).toMatch(/^HostKeyUnknown: /);
+      expect(await asked({ knownHosts: ssh.knownHosts(), sshPrivateKey: undefined })).toMatch(
+        /^AuthenticationFailed: .* asks for credentials/,
+      );
+    } finally {
+      await ssh.stop();
+      await own.stop();
+      rmSync(root, { recursive: true, force: true });
+    }
+  },
+);
 
 describe("hostile repositories are refused by name", () => {
   const kustomization = (text: string) => ({ "kustomization.yaml": text });
   const chart = "apiVersion: v2\nname: c\nversion: 0.1.0\n";
   test.each<[string, Record<string, Change>, Partial<Source>, RegExp]>([
     ["a link out of the repository", { "a.yaml": { link: "/etc/passwd" } }, {}, /^PathEscapesRepository/],
-    ["a link above the root", { "x/a.yaml": { link: "../../../etc/hostname" } }, { path: "x" }, /^PathEscapesRepository/],
+    [
+      "a link above the root",
+      { "x/a.yaml": { link: "../../../etc/hostname" } },
+      { path: "x" },
+      /^PathEscapesRepository/,
+    ],
     ["a path from the root of a machine", { "a.yaml": cm("a") }, { path: "/etc" }, /^PathEscapesRepository.*absolute/],
     ["a path above the root", { "a.yaml": cm("a") }, { path: "../../etc" }, /^PathEscapesRepository/],
     ["a path through a link to the outside", { etc: { link: "/etc" } }, { path: "etc" }, /^PathEscapesRepository/],
@@ -165,15 +180,30 @@ describe("hostile repositories are refused by name", () => {
     ["a file as path", { "a.yaml": cm("a") }, { path: "a.yaml" }, /^PathNotFound.*is a file/],
     ["a remote base", kustomization("resources: [https://evil.example/x]\n"), {}, /^SourceRefused.*remote base/],
     ["a remote base of Git", kustomization("resources: ['git@evil.example:x/y']\n"), {}, /^SourceRefused.*remote base/],
-    ["a remote base by host name", kustomization("resources: [github.com/evil/x?ref=main]\n"), {}, /^SourceRefused.*remote base/],
-    ["a remote patch", kustomization("patches: [{path: 'https://evil.example/p'}]\n"), {}, /^SourceRefused.*remote file/],
+    [
+      "a remote base by host name",
+      kustomization("resources: [github.com/evil/x?ref=main]\n"),
+      {},
+      /^SourceRefused.*remote base/,
+    ],
+    [
+      "a remote patch",
+      kustomization("patches: [{path: 'https://evil.example/p'}]\n"),
+      {},
+      /^SourceRefused.*remote file/,
+    ],
     [
       "a remote file in a generator",
       kustomization("configMapGenerator: [{name: a, files: ['k=https://evil.example/f']}]\n"),
       {},
       /^SourceRefused.*remote file/,
     ],
-    ["charts in Kustomize", kustomization("helmCharts: [{name: x, repo: 'https://evil.example'}]\n"), {}, /^SourceRefused.*helmCharts/],
+    [
+      "charts in Kustomize",
+      kustomization("helmCharts: [{name: x, repo: 'https://evil.example'}]\n"),
+      {},
+      /^SourceRefused.*helmCharts/,
+    ],
     ["a base above the root", kustomization("resources: [../../..]\n"), {}, /^PathEscapesRepository/],
     [
       "bases in a circle",
@@ -192,8 +222,18 @@ describe("hostile repositories are refused by name", () => {
       {},
       /^KustomizeFailed/,
     ],
-    ["a secret file by Kustomize", kustomization("secretGenerator: [{name: s, files: [/etc/passwd]}]\n"), {}, /^KustomizeFailed/],
-    ["a values file above the root", { "Chart.yaml": chart }, { helm: { valueFiles: ["../../etc/passwd"] } }, /^PathEscapesRepository/],
+    [
+      "a secret file by Kustomize",
+      kustomization("secretGenerator: [{name: s, files: [/etc/passwd]}]\n"),
+      {},
+      /^KustomizeFailed/,
+    ],
+    [
+      "a values file above the root",
+      { "Chart.yaml": chart },
+      { helm: { valueFiles: ["../../etc/passwd"] } },
+      /^PathEscapesRepository/,
+    ],
     [
       "a values file that is a link out",
       { "Chart.yaml": chart, "v.yaml": { link: "/etc/passwd" } },
@@ -218,7 +258,12 @@ describe("hostile repositories are refused by name", () => {
       {},
       /^DependencyRefused.*not registered.*helm dependency update/s,
     ],
-    ["a chart whose name is a path", { "Chart.yaml": "apiVersion: v2\nname: ../../x\nversion: 0.1.0\n" }, {}, /^SourceRefused/],
+    [
+      "a chart whose name is a path",
+      { "Chart.yaml": "apiVersion: v2\nname: ../../x\nversion: 0.1.0\n" },
+      {},
+      /^SourceRefused/,
+    ],
     [
       "a values glob that matches nothing",
       { "Chart.yaml": chart },
@@ -246,7 +291,10 @@ describe("hostile repositories are refused by name", () => {
     expect(await names(request(name, source))).toMatch(want);
   });
   test("a submodule is not fetched", async () => {
-    const name = await repository({ ".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c id\n', "a.yaml": cm("a") });
+    const name = await repository({
+      ".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c id\n',
+      "a.yaml": cm("a"),
+    });
     expect(await names(request(name, { directory: { recurse: true } }))).toEqual(["a"]);
   });
 });
@@ -257,7 +305,8 @@ describe("Helm", () => {
     "c/values.yaml": "a: chart\nb: chart\nc: chart\nd: chart\ne: chart\n",
     "c/v1.yaml": "b: file\nc: file\nd: file\ne: file\n",
     "env/v2.yaml": "c: file2\n",
-    "c/crds/x.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.io}\nspec: {}\n",
+    "c/crds/x.yaml":
+      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.io}\nspec: {}\n",
     "c/templates/x.yaml": `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}"}\ndata: {a: "{{ .Values.a }}", b: "{{ .Values.b }}", c: "{{ .Values.c }}", d: "{{ .Values.d }}", e: "{{ .Values.e }}", look: '{{ lookup "v1" "Namespace" "" "default" | toJson }}', env: '{{ .Values.f }}'}\n`,
   };
   test("precedence is chart, files, values, valuesObject, parameters", async () => {
@@ -297,7 +346,8 @@ describe("charts of a Helm repository", () => {
     helm("repo", "index", ".");
     const expected = `Basic ${Buffer.from("ana:pass").toString("base64")}`;
     server = createServer((asked, answer) => {
-      if (asked.headers.authorization !== expected) return void answer.writeHead(401, { "www-authenticate": "Basic" }).end();
+      if (asked.headers.authorization !== expected)
+        return void answer.writeHead(401, { "www-authenticate": "Basic" }).end();
       const file = join(work, asked.url!.replace(/[^a-z0-9./-]/gi, ""));
       return void (existsSync(file) ? answer.end(readFileSync(file)) : answer.writeHead(404).end());
     });
@@ -321,7 +371,11 @@ describe("charts of a Helm repository", () => {
     ["a version that is not there", { targetRevision: "9.0.0" }, /^ChartNotFound/],
     ["a chart that is not there", { chart: "nope", targetRevision: "1.0.0" }, /^ChartNotFound/],
     ["a chart named like a path", { chart: "../../etc" }, /^SourceRefused/],
-    ["a values file above the chart", { targetRevision: "1.0.0", helm: { valueFiles: ["../../etc/passwd"] } }, /^PathEscapesRepository/],
+    [
+      "a values file above the chart",
+      { targetRevision: "1.0.0", helm: { valueFiles: ["../../etc/passwd"] } },
+      /^PathEscapesRepository/,
+    ],
   ])("%s", async (_, source, want) => {
     const got = await names(asked(source));
     if (want instanceof RegExp) expect(got).toMatch(want);
@@ -329,7 +383,11 @@ describe("charts of a Helm repository", () => {
   });
   test("a values file of the chart", async () => {
     const got = await service.render(asked({ targetRevision: "1.0.0", helm: { valueFiles: ["prod.yaml"] } }));
-    expect(got.kind === "done" && got.value).toMatchObject({ revision: "1.0.0", sourceType: "Helm", objects: [{ data: { v: "prod" } }] });
+    expect(got.kind === "done" && got.value).toMatchObject({
+      revision: "1.0.0",
+      sourceType: "Helm",
+      objects: [{ data: { v: "prod" } }],
+    });
   });
   test("credentials that are wrong or missing", async () => {
     expect(await names(asked({ targetRevision: "1.0.1" }, { password: new Secret("canary") }))).toMatch(

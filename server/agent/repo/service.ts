@@ -138,7 +138,8 @@ export class RepoService implements RepoApi {
     const tree = await mirror.tree(repo.value, commit.value);
     if (tree.kind !== "done") return tree;
     const made = await commitInfo(mirror, commit.value);
-    const verdict = made.kind === "done" && keyring ? await this.#signatures.of(mirror, commit.value, keyring) : undefined;
+    const verdict =
+      made.kind === "done" && keyring ? await this.#signatures.of(mirror, commit.value, keyring) : undefined;
     if (made.kind !== "done" || verdict?.kind !== "done") return made;
     const { state, signer } = verdict.value;
     return done({ ...made.value, signature: state, ...(signer ? { signer } : {}) });
@@ -178,10 +179,15 @@ export class RepoService implements RepoApi {
     if (planned.kind !== "done") return planned;
     // Whoever knows the cluster has a credential of it nearby: no other tool is started there.
     const other = planned.value.plans.find(({ sourceType, heavy }) => heavy && sourceType !== "Helm");
-    if (other) return stop(REPO.unsupported, `an application whose charts read the cluster has no ${other.sourceType} source beside them`);
+    if (other)
+      return stop(
+        REPO.unsupported,
+        `an application whose charts read the cluster has no ${other.sourceType} source beside them`,
+      );
     const objects: KubeObject[] = [];
     for (const one of planned.value.plans) {
-      const made = one.sourceType === "Helm" ? await this.#bounded(one.render) : await this.#objects(one, freshness === "hard");
+      const made =
+        one.sourceType === "Helm" ? await this.#bounded(one.render) : await this.#objects(one, freshness === "hard");
       const good = made.kind === "done" ? markable(made.value) : made;
       if (good.kind !== "done") return good;
       for (const object of good.value) objects.push(object);
@@ -203,7 +209,11 @@ export class RepoService implements RepoApi {
   }
 
   /** What an application is made of, and under which key its objects are known: all but rendering them. */
-  async #plan(request: RenderRequest, freshness: Fresh, cluster?: ClusterReader): Promise<Outcome<{ rendered: Rendered; plans: Plan[] }>> {
+  async #plan(
+    request: RenderRequest,
+    freshness: Fresh,
+    cluster?: ClusterReader,
+  ): Promise<Outcome<{ rendered: Rendered; plans: Plan[] }>> {
     const { sources } = request;
     const invalid = misfit(sources);
     if (invalid) return stop(REPO.sources, invalid);
@@ -212,7 +222,9 @@ export class RepoService implements RepoApi {
     // Which commits and charts are meant? All are asked for at once.
     const fetched: Fetched[] = [];
     for (const one of await Promise.all(
-      sources.map((one) => this.#fetch(one, freshness("source", one.repo.url, one.source.chart, one.source.targetRevision), since)),
+      sources.map((one) =>
+        this.#fetch(one, freshness("source", one.repo.url, one.source.chart, one.source.targetRevision), since),
+      ),
     )) {
       if (one.kind !== "done") return one;
       fetched.push(one.value);
@@ -234,7 +246,8 @@ export class RepoService implements RepoApi {
           permitted: request.dependencyRepos,
           allowLocal: this.#options.allowLocal,
         },
-        fetchChart: (repo, name, version) => this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
+        fetchChart: (repo, name, version) =>
+          this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
         fetchValues: (url) => this.#remote.get(url, freshness("part", url) !== "cached"),
         plugins: this.#plugins,
         repo: sources[i]!.repo,
@@ -246,7 +259,10 @@ export class RepoService implements RepoApi {
     }
     const revisions = fetched.map(({ revision }) => revision);
     const key = plans.length === 1 ? plans[0]!.key : digest(plans.map((one) => one.key));
-    return done({ rendered: { revision: revisions[0]!, revisions, key, sourceType: plans[0]!.sourceType, sourceTypes }, plans });
+    return done({
+      rendered: { revision: revisions[0]!, revisions, key, sourceType: plans[0]!.sourceType, sourceTypes },
+      plans,
+    });
   }
 
   async #fetch(asked: SourceAccess, freshness: Freshness, since?: number): Promise<Outcome<Fetched>> {
@@ -276,7 +292,13 @@ export class RepoService implements RepoApi {
   }
 
   /** Why a commit is not signed well enough; undefined when it is, or need not be. */
-  async #unsigned(mirror: Mirror, repo: RepoAccess, source: Source, commit: string, wanted?: Integrity): Promise<Failure | undefined> {
+  async #unsigned(
+    mirror: Mirror,
+    repo: RepoAccess,
+    source: Source,
+    commit: string,
+    wanted?: Integrity,
+  ): Promise<Failure | undefined> {
     if (!wanted) return undefined;
     // Which tags point at it is only known when somebody has asked.
     if (!mirror.lastRefs) await mirror.refs(repo);
@@ -300,14 +322,23 @@ export class RepoService implements RepoApi {
       return tree.kind === "done" && repo.enableLfs ? done(this.#lfs.over(tree.value, at)) : tree;
     };
     const tree = await open(repo, commit);
-    const whole = tree.kind === "done" && repo.submodules ? await withModules(tree.value, repo, open, this.#options.allowLocal) : tree;
+    const whole =
+      tree.kind === "done" && repo.submodules
+        ? await withModules(tree.value, repo, open, this.#options.allowLocal)
+        : tree;
     if (whole.kind !== "done") return whole;
     if (this.#whole.size >= MAX_WHOLE) this.#whole.clear();
     this.#whole.set(id, whole.value);
     return whole;
   }
 
-  async #commit(mirror: Mirror, repo: RepoAccess, source: Source, freshness: Freshness, since?: number): Promise<Outcome<string>> {
+  async #commit(
+    mirror: Mirror,
+    repo: RepoAccess,
+    source: Source,
+    freshness: Freshness,
+    since?: number,
+  ): Promise<Outcome<string>> {
     const { targetRevision, tagPrefix } = source;
     if (targetRevision && isCommit(targetRevision)) return done(targetRevision);
     const last = freshness === "cached" ? mirror.lastRefs : undefined;

@@ -3,7 +3,8 @@ import { Source as SOURCE } from "../model/generated/shapes.ts";
 import { misshapen, type Reading } from "../model/shape.ts";
 import { REPO, type Source } from "./types.ts";
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const MAX_TEXT = 1_000_000;
 
 const READING: Reading = {
@@ -26,5 +27,7 @@ function withoutNull(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNull);
   if (!isMap(value)) return value;
   const kept = Object.entries(value).filter(([, v]) => v !== null);
-  return Object.fromEntries(kept.map(([name, v]) => [name, name === "valuesObject" || name === "patches" ? v : withoutNull(v)]));
+  return Object.fromEntries(
+    kept.map(([name, v]) => [name, name === "valuesObject" || name === "patches" ? v : withoutNull(v)]),
+  );
 }

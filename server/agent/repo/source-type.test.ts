@@ -15,7 +15,10 @@ test.each([
   ["a kustomization alone is a kustomization", kustomization, {}, ["own"]],
   [
     "a schema that names the newest draft is known without network",
-    { ...chart(""), "values.schema.json": JSON.stringify({ $schema: "http://json-schema.org/schema#", type: "object" }) },
+    {
+      ...chart(""),
+      "values.schema.json": JSON.stringify({ $schema: "http://json-schema.org/schema#", type: "object" }),
+    },
     {},
     ["app-c"],
   ],

@@ -41,7 +41,9 @@ describe("several sources", () => {
   });
   test("globs of another's files", async () => {
     const helm = { valueFiles: ["$values/env/**/*.yaml"] };
-    expect(await dataOf(asked([values, { ref: "values" }], [charts, { path: "c", helm }]))).toMatchObject([{ v: "late" }]);
+    expect(await dataOf(asked([values, { ref: "values" }], [charts, { path: "c", helm }]))).toMatchObject([
+      { v: "late" },
+    ]);
   });
   test("objects of all come in order, and one key stands for all", async () => {
     const sources: [string, Partial<Source>][] = [
@@ -80,7 +82,11 @@ describe("several sources", () => {
       ],
       /^SourcesInvalid.*two sources/,
     ],
-    ["a ref nobody has", () => [[charts, { path: "c", helm: { valueFiles: ["$nope/a.yaml"] } }]], /^SourcesInvalid.*no source/],
+    [
+      "a ref nobody has",
+      () => [[charts, { path: "c", helm: { valueFiles: ["$nope/a.yaml"] } }]],
+      /^SourcesInvalid.*no source/,
+    ],
     [
       "a ref that leads out",
       () => [
@@ -136,7 +142,9 @@ describe("Jsonnet", () => {
   test("libraries, external variables and arguments, with the build environment", async () => {
     const name = await bench.repository(files);
     const got = await render(bench.request(name, { path: "app", directory: { jsonnet } }));
-    expect(got.objects).toMatchObject([{ metadata: { name: "app-x" }, data: { tla: "a=b, c", n: "2", own: "own", text: "text" } }]);
+    expect(got.objects).toMatchObject([
+      { metadata: { name: "app-x" }, data: { tla: "a=b, c", n: "2", own: "own", text: "text" } },
+    ]);
     // Only what can be imported counts.
     await bench.git.commit(name, { "unused/x.libsonnet": "2" }, "beside");
     const beside = await render(bench.request(name, { path: "app", directory: { jsonnet } }));
@@ -178,7 +186,9 @@ describe("settings from the repository", () => {
       "b/.argocd-source.yaml": "helm: [1]\n",
     });
     expect(await bench.names(bench.request(name, { path: "a" }))).toEqual(["y", "x"]);
-    expect(await bench.names(bench.request(name, { path: "b" }))).toMatch(/^ManifestInvalid: source.helm must be an object/);
+    expect(await bench.names(bench.request(name, { path: "b" }))).toMatch(
+      /^ManifestInvalid: source.helm must be an object/,
+    );
   });
 });
 
@@ -224,7 +234,8 @@ describe("Helm", () => {
       "c/e/2.yaml": "v: '2'\n",
       "c/e/d/3.yaml": "v: '3'\n",
     });
-    const v = async (...valueFiles: string[]) => (await dataOf(bench.request(name, { path: "c", helm: { valueFiles } })))[0].v;
+    const v = async (...valueFiles: string[]) =>
+      (await dataOf(bench.request(name, { path: "c", helm: { valueFiles } })))[0].v;
     expect(await v("e/*.yaml")).toBe("2");
     expect(await v("e/1.yaml", "e/*.yaml")).toBe("2");
     expect(await v("e/*.yaml", "e/1.yaml")).toBe("1");
@@ -255,10 +266,17 @@ describe("Helm", () => {
         '{{ if .Capabilities.APIVersions.Has "x.io/v1/Thing" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Capabilities.KubeVersion.Minor }}"}\n{{ end }}\n',
     };
     const name = await bench.repository(files);
-    const asked = (helm: object, more: Partial<RenderRequest>) => bench.names(bench.request(name, { path: "c", helm }, more));
+    const asked = (helm: object, more: Partial<RenderRequest>) =>
+      bench.names(bench.request(name, { path: "c", helm }, more));
     expect(await asked({}, { kubeVersion: "v1.30.1" })).toEqual(["app-c"]);
-    expect(await asked({}, { kubeVersion: "v1.30.1", apiVersions: ["x.io/v1", "x.io/v1/Thing"] })).toEqual(["app-c", "30"]);
-    expect(await asked({ kubeVersion: "1.29.0", apiVersions: ["x.io/v1/Thing"] }, { kubeVersion: "v1.30.1" })).toEqual(["app-c", "29"]);
+    expect(await asked({}, { kubeVersion: "v1.30.1", apiVersions: ["x.io/v1", "x.io/v1/Thing"] })).toEqual([
+      "app-c",
+      "30",
+    ]);
+    expect(await asked({ kubeVersion: "1.29.0", apiVersions: ["x.io/v1/Thing"] }, { kubeVersion: "v1.30.1" })).toEqual([
+      "app-c",
+      "29",
+    ]);
     expect(await asked({ kubeVersion: "v1.29", apiVersions: ["x.io/v1/Thing"] }, {})).toEqual(["app-c", "29"]);
     expect(await asked({ kubeVersion: "newest" }, {})).toMatch(/^ChartRenderFailed.*newest/);
   });
@@ -273,7 +291,9 @@ describe("Helm", () => {
     const second = await render(bench.request(name, { path: "c" }));
     expect(second.key).not.toBe(first.key);
     await bench.git.commit(name, chart("sub/", "sub", "", "2.0.0"), "too new");
-    expect(await bench.names(bench.request(name, { path: "c" }))).toMatch(/^ChartNotFound.*2\.0\.0, which 1\.x does not allow/);
+    expect(await bench.names(bench.request(name, { path: "c" }))).toMatch(
+      /^ChartNotFound.*2\.0\.0, which 1\.x does not allow/,
+    );
   });
   test("links in a chart count with what they lead to", async () => {
     const name = await bench.repository({
@@ -284,7 +304,11 @@ describe("Helm", () => {
     const first = await render(bench.request(name, { path: "c" }));
     await bench.git.commit(name, { "shared/values.yaml": "v: two\n" }, "target");
     const second = await render(bench.request(name, { path: "c" }));
-    expect([first.objects![0]!.data.v, second.objects![0]!.data.v, first.key === second.key]).toEqual(["one", "two", false]);
+    expect([first.objects![0]!.data.v, second.objects![0]!.data.v, first.key === second.key]).toEqual([
+      "one",
+      "two",
+      false,
+    ]);
   });
 });
 
@@ -295,7 +319,8 @@ describe("value files from elsewhere", () => {
     server = createServer((asked, answer) => {
       if (asked.url === "/values.yaml") return void answer.end("v: remote\n");
       if (asked.url === "/moved") return void answer.writeHead(302, { location: "/values.yaml" }).end();
-      if (asked.url === "/metadata") return void answer.writeHead(302, { location: "http://169.254.169.254/latest" }).end();
+      if (asked.url === "/metadata")
+        return void answer.writeHead(302, { location: "http://169.254.169.254/latest" }).end();
       if (asked.url === "/circle") return void answer.writeHead(302, { location: "/circle" }).end();
       if (asked.url === "/file") return void answer.writeHead(302, { location: "file:///etc/passwd" }).end();
       if (asked.url === "/large") return void answer.end("x".repeat(3_000_000));
@@ -324,14 +349,23 @@ describe("value files from elsewhere", () => {
     ["credentials in it", "http://a:canary@example.invalid/x", /^RepositoryUrlRefused(?!.*canary)/],
   ])("are refused: %s", async (_, path, want) => {
     const name = await bench.repository(chart(""));
-    expect(await bench.names(bench.request(name, { helm: { valueFiles: [path.startsWith("/") ? at + path : path] } }))).toMatch(want);
+    expect(
+      await bench.names(bench.request(name, { helm: { valueFiles: [path.startsWith("/") ? at + path : path] } })),
+    ).toMatch(want);
   });
   test("this machine is refused, unless files at hand are meant", async () => {
     const strict = await startBench();
     try {
       const name = await strict.repository(chart(""));
-      for (const url of [`${at}/values.yaml`, at.replace("127.0.0.1", "localhost"), "http://[::1]/x", "http://0.0.0.0/x"])
-        expect(await strict.names(strict.request(name, { helm: { valueFiles: [url] } }))).toMatch(/^RepositoryUrlRefused/);
+      for (const url of [
+        `${at}/values.yaml`,
+        at.replace("127.0.0.1", "localhost"),
+        "http://[::1]/x",
+        "http://0.0.0.0/x",
+      ])
+        expect(await strict.names(strict.request(name, { helm: { valueFiles: [url] } }))).toMatch(
+          /^RepositoryUrlRefused/,
+        );
     } finally {
       await strict.stop();
     }
@@ -347,14 +381,22 @@ describe("Kustomize", () => {
   test.each<[string, Source["kustomize"], string[] | RegExp]>([
     ["a component", { components: ["../parts/one"] }, ["a-one"]],
     ["a component that is not there", { components: ["../parts/two"] }, /^PathNotFound/],
-    ["the same, if that does not matter", { components: ["../parts/two", "../parts/one"], ignoreMissingComponents: true }, ["a-one"]],
+    [
+      "the same, if that does not matter",
+      { components: ["../parts/two", "../parts/one"], ignoreMissingComponents: true },
+      ["a-one"],
+    ],
     [
       "labels for templates alone",
       { commonLabels: { a: "b" }, labelIncludeTemplates: true },
       /^KustomizeFailed: k\/kustomization.yaml: labelIncludeTemplates/,
     ],
     ["a version that is not built in", { version: "v1.2.3" }, /^SourceUnsupported.*v1\.2\.3 is not registered/],
-    ["a version of Kubernetes that is none", { kubeVersion: "newest" }, /^KustomizeFailed: kubeVersion "newest" is not a version/],
+    [
+      "a version of Kubernetes that is none",
+      { kubeVersion: "newest" },
+      /^KustomizeFailed: kubeVersion "newest" is not a version/,
+    ],
     ["an image of which nothing new is said", { images: ["web"] }, /^KustomizeFailed.*says nothing new/],
     ["a patch from elsewhere", { patches: [{ path: "https://evil.example/p" }] }, /^SourceRefused.*remote file/],
     ["replicas as text", { replicas: [{ name: "a", count: "2" }] }, /^KustomizeFailed|a/],

@@ -1,5 +1,14 @@
 import { done, type Outcome } from "../../base/outcome.ts";
-import type { Freshness, Refs, Rendered, RenderRequest, RepoAccess, SurveyAnswer, Surveyed, SurveyRequest } from "./types.ts";
+import type {
+  Freshness,
+  Refs,
+  Rendered,
+  RenderRequest,
+  RepoAccess,
+  SurveyAnswer,
+  Surveyed,
+  SurveyRequest,
+} from "./types.ts";
 
 /** How new an answer must be: about a source, or about a part of one that comes from elsewhere. */
 export type Fresh = (what: "source" | "part", url: string, chart?: string, version?: string) => Freshness;

@@ -5,12 +5,14 @@ import { highest, resolveRevision } from "./revision.ts";
 import type { RepoAccess } from "./types.ts";
 import { gitAccess, identityOf, normaliseUrl, redactUrl } from "./url.ts";
 
-test.each(["https://git.example/a.git", "http://127.0.0.1:8080/a.git", "ssh://git@git.example:22/a.git", "git@github.com:org/repo.git"])(
-  "accepts %s",
-  (url) => {
-    expect(gitAccess({ url })).toMatchObject({ kind: "done", value: { url } });
-  },
-);
+test.each([
+  "https://git.example/a.git",
+  "http://127.0.0.1:8080/a.git",
+  "ssh://git@git.example:22/a.git",
+  "git@github.com:org/repo.git",
+])("accepts %s", (url) => {
+  expect(gitAccess({ url })).toMatchObject({ kind: "done", value: { url } });
+});
 test.each([
   "--upload-pack=touch /tmp/x",
   "ext::sh -c id",
@@ -30,34 +32,45 @@ test("credentials are taken out of the address", () => {
   const got = gitAccess({ url: "https://ana:p%40ss@git.example/a.git" });
   expect(got).toMatchObject({ kind: "done", value: { url: "https://git.example/a.git", username: "ana" } });
   expect(got.kind === "done" && (got.value.password as Secret).reveal()).toBe("p@ss");
-  expect(redactUrl("fatal: https://ana:canary@git.example/a?token=canary")).toBe("fatal: https://***@git.example/a?token=***");
+  expect(redactUrl("fatal: https://ana:canary@git.example/a?token=canary")).toBe(
+    "fatal: https://***@git.example/a?token=***",
+  );
 });
-test.each(["https://ana:can ary@git.example/a", "https://ana:can\tary@git.example/a", "git://ana:can\\ary@git.example/a"])(
-  "a refused address tells nothing of its password: %j",
-  (url) => {
-    expect(gitAccess({ url })).toMatchObject({
-      kind: "stop",
-      message: expect.stringMatching(/^repository address \w+:\/\/\*\*\*@git.example\/a /),
-    });
-  },
-);
+test.each([
+  "https://ana:can ary@git.example/a",
+  "https://ana:can\tary@git.example/a",
+  "git://ana:can\\ary@git.example/a",
+])("a refused address tells nothing of its password: %j", (url) => {
+  expect(gitAccess({ url })).toMatchObject({
+    kind: "stop",
+    message: expect.stringMatching(/^repository address \w+:\/\/\*\*\*@git.example\/a /),
+  });
+});
 test.each<[string, string, Partial<RepoAccess>, string | undefined]>([
   ["nobody signs in where nothing else is given", "acme@dev.azure.com/acme", {}, undefined],
   ["nor where it is written the old way", "acme@acme.visualstudio.com", {}, undefined],
   ["it goes along with a password", "acme@dev.azure.com/acme", { password: new Secret("pat") }, "Basic acme:pat"],
-  ["what is configured wins", "acme@dev.azure.com/acme", { username: "ana", password: new Secret("pat") }, "Basic ana:pat"],
+  [
+    "what is configured wins",
+    "acme@dev.azure.com/acme",
+    { username: "ana", password: new Secret("pat") },
+    "Basic ana:pat",
+  ],
   ["a configured token wins", "acme@dev.azure.com/acme", { bearerToken: new Secret("tok") }, "Bearer tok"],
   ["a password of the address counts", "acme:pat@dev.azure.com/acme", {}, "Basic acme:pat"],
   ["elsewhere it is a user", "token@git.example", {}, "Basic token:"],
-])("the organisation in an address of Azure DevOps is not a credential of its own: %s", async (_, at, configured, want) => {
-  const got = gitAccess({ url: `https://${at}/shop/_git/shop`, ...configured });
-  if (got.kind !== "done") throw new Error(got.message);
-  expect(got.value.url).toBe(`https://${at.replace(/.*@/, "")}/shop/_git/shop`);
-  const said = await authorizationOf(got.value);
-  if (said.kind !== "done") throw new Error(said.message);
-  const [scheme, value = ""] = (said.value ?? "").split(" ");
-  expect(scheme === "Basic" ? `Basic ${Buffer.from(value, "base64")}` : said.value).toBe(want);
-});
+])(
+  "the organisation in an address of Azure DevOps is not a credential of its own: %s",
+  async (_, at, configured, want) => {
+    const got = gitAccess({ url: `https://${at}/shop/_git/shop`, ...configured });
+    if (got.kind !== "done") throw new Error(got.message);
+    expect(got.value.url).toBe(`https://${at.replace(/.*@/, "")}/shop/_git/shop`);
+    const said = await authorizationOf(got.value);
+    if (said.kind !== "done") throw new Error(said.message);
+    const [scheme, value = ""] = (said.value ?? "").split(" ");
+    expect(scheme === "Basic" ? `Basic ${Buffer.from(value, "base64")}` : said.value).toBe(want);
+  },
+);
 test.each([
   ["https://GitHub.com/Org/Repo.git/", "https://github.com/Org/Repo"],
   ["git@github.com:org/repo.git", "ssh://git@github.com/org/repo"],
@@ -86,9 +99,12 @@ test.each([
 ])("revision %s", (target, want) => {
   expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "done", value: want.repeat(40) });
 });
-test.each(["nope", "constructor", "__proto__", "9.x", "ccccccd", "1.2", "v1"])("revision %s does not exist", (target) => {
-  expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "stop", reason: "RevisionNotFound" });
-});
+test.each(["nope", "constructor", "__proto__", "9.x", "ccccccd", "1.2", "v1"])(
+  "revision %s does not exist",
+  (target) => {
+    expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "stop", reason: "RevisionNotFound" });
+  },
+);
 test("a range ignores prereleases unless it names one", () => {
   expect(highest(">=1.0.0", Object.keys(refs.tags))).toBe("v1.3.0");
 });

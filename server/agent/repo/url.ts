@@ -16,18 +16,42 @@ export const AZURE_DEVOPS = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i
  * through a proxy of his own is not what the host said.
  */
 export function identityOf(repo: RepoAccess) {
-  const { password, sshPrivateKey, bearerToken, tlsClientCertKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
-  const secrets = [password, sshPrivateKey, bearerToken, tlsClientCertKey, githubAppPrivateKey].map((secret) => secret?.reveal() ?? "");
+  const {
+    password,
+    sshPrivateKey,
+    bearerToken,
+    tlsClientCertKey,
+    githubAppPrivateKey,
+    gcpServiceAccountKey,
+    azurePrincipalSecret,
+  } = repo;
+  const secrets = [password, sshPrivateKey, bearerToken, tlsClientCertKey, githubAppPrivateKey].map(
+    (secret) => secret?.reveal() ?? "",
+  );
   const { url, username = "", githubApp = "", azureWorkloadIdentity, azurePrincipal = "" } = repo;
   // Only where there are some: folders that older versions made keep their names.
   const clouds = gcpServiceAccountKey || azureWorkloadIdentity || azurePrincipal;
   const more = clouds
-    ? [gcpServiceAccountKey?.reveal() ?? "", azureWorkloadIdentity ?? false, azurePrincipal, azurePrincipalSecret?.reveal() ?? ""]
+    ? [
+        gcpServiceAccountKey?.reveal() ?? "",
+        azureWorkloadIdentity ?? false,
+        azurePrincipal,
+        azurePrincipalSecret?.reveal() ?? "",
+      ]
     : [];
   const { proxy, noProxy, insecure, insecureIgnoreHostKey, forceHttp, trust } = repo;
   const way = proxy || noProxy || insecure || insecureIgnoreHostKey || forceHttp || trust;
   const there = way
-    ? [{ proxy, noProxy, insecure: insecure === true, ignore: insecureIgnoreHostKey === true, plain: forceHttp === true, trust }]
+    ? [
+        {
+          proxy,
+          noProxy,
+          insecure: insecure === true,
+          ignore: insecureIgnoreHostKey === true,
+          plain: forceHttp === true,
+          trust,
+        },
+      ]
     : [];
   return [url, username, githubApp, ...secrets, ...more, ...there];
 }
@@ -42,7 +66,8 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   const { url } = repo;
   if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
   // A password may have blanks, and a text with one is no address any more to what takes passwords away.
-  const refuse = (why: string) => stop(REPO.urlRefused, `repository address ${redactUrl(url.replace(UNSAFE, "␣"))} ${why}`);
+  const refuse = (why: string) =>
+    stop(REPO.urlRefused, `repository address ${redactUrl(url.replace(UNSAFE, "␣"))} ${why}`);
   if (!url || url.length > 2_048 || url.startsWith("-")) return refuse("is not a URL");
   if (url.search(UNSAFE) >= 0) return refuse("has a blank or a control character in it (␣)");
   if (policy.allowLocal && (url.startsWith("/") || url.startsWith("file:///"))) return done(repo);
@@ -57,14 +82,16 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   } catch {
     return refuse("is not a URL");
   }
-  if (!["https:", "http:", "ssh:"].includes(parsed.protocol)) return refuse("must begin with https://, http:// or ssh://");
+  if (!["https:", "http:", "ssh:"].includes(parsed.protocol))
+    return refuse("must begin with https://, http:// or ssh://");
   if (isMetadata(parsed.hostname)) return refuse("is at a refused address");
   if (!parsed.hostname || parsed.hostname.startsWith("-")) return refuse("has no host");
   if (parsed.protocol === "ssh:") return done(repo);
   const { username, password: inUrl } = parsed;
   parsed.username = parsed.password = "";
   const [name, secret] = [decoded(username), decoded(inUrl)];
-  if (name === undefined || secret === undefined) return refuse("has a user or a password with a % that stands for nothing; write %25");
+  if (name === undefined || secret === undefined)
+    return refuse("has a user or a password with a % that stands for nothing; write %25");
   const password = repo.password ?? (secret ? new Secret(secret) : undefined);
   // The addresses that Azure DevOps shows have the organisation there: without a password it is nobody who could sign in.
   const user = !password && AZURE_DEVOPS.test(parsed.hostname) ? "" : name;

@@ -22,9 +22,11 @@ const SECRETS = [
 ] as const;
 
 export function encodeCall(call: Call): string {
-  if (call.call === "refs" || call.call === "charts" || call.call === "probe") return JSON.stringify({ ...call, repo: open(call.repo) });
+  if (call.call === "refs" || call.call === "charts" || call.call === "probe")
+    return JSON.stringify({ ...call, repo: open(call.repo) });
   if (call.call === "survey") return encodeSurvey(call.request);
-  if (call.call !== "render") return JSON.stringify({ ...call, request: { ...call.request, repo: open(call.request.repo) } });
+  if (call.call !== "render")
+    return JSON.stringify({ ...call, request: { ...call.request, repo: open(call.request.repo) } });
   const { request } = call;
   const sources = request.sources.map((one) => ({ ...one, repo: open(one.repo) }));
   return JSON.stringify({ ...call, request: { ...request, sources, charts: request.charts?.map(open) } });
@@ -46,7 +48,10 @@ export function decodeCall(text: string): Call {
 interface SealedSurvey {
   repos: RepoAccess[];
   repo: number;
-  asks: (Omit<RenderRequest, "sources" | "charts"> & { sources: (Omit<SourceAccess, "repo"> & { repo: number })[]; charts?: number[] })[];
+  asks: (Omit<RenderRequest, "sources" | "charts"> & {
+    sources: (Omit<SourceAccess, "repo"> & { repo: number })[];
+    charts?: number[];
+  })[];
 }
 
 function encodeSurvey({ repo, asks }: SurveyRequest): string {

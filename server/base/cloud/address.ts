@@ -44,7 +44,8 @@ function list(four: [string, number][], six: [string, number][]): BlockList {
     made.addSubnet(address, bits);
     const [a, b, c, d] = address.split(".").map(Number) as [number, number, number, number];
     const groups = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
-    for (const [before, length] of AROUND) made.addSubnet(`${before}:${groups}${length === 16 ? ":0:0:0:0:0" : ""}`, length + bits, "ipv6");
+    for (const [before, length] of AROUND)
+      made.addSubnet(`${before}:${groups}${length === 16 ? ":0:0:0:0:0" : ""}`, length + bits, "ipv6");
   }
   return made;
 }
@@ -74,7 +75,8 @@ function isInside(list: BlockList, address: string): boolean {
 }
 
 // A proxy would look these up where they mean the same.
-const METADATA_NAMES = /^(metadata|instance-data|metadata\.google\.internal|instance-data\.ec2\.internal|metadata\.azure\.internal)\.?$/i;
+const METADATA_NAMES =
+  /^(metadata|instance-data|metadata\.google\.internal|instance-data\.ec2\.internal|metadata\.azure\.internal)\.?$/i;
 
 /** Whether an address is one where clouds give a machine its credentials. */
 export const isMetadata = (address: string): boolean => inside(METADATA, address) || METADATA_NAMES.test(address);

@@ -17,7 +17,16 @@ export async function agentKeys({ env, ...who }: AgentInAws, reason: string): Pr
   const machine = env.OUTPOST_ALLOW_METADATA === "true";
   const requestHandler = handler();
   try {
-    const asked = { env, ...who, endpoint, webEndpoint: endpoint, maxAttempts: 3, session: "outpost-agent", machine, requestHandler };
+    const asked = {
+      env,
+      ...who,
+      endpoint,
+      webEndpoint: endpoint,
+      maxAttempts: 3,
+      session: "outpost-agent",
+      machine,
+      requestHandler,
+    };
     return done(await awsCredentials(asked));
   } catch (error) {
     const { name, message, $fault } = error as Error & { $fault?: string };
@@ -41,7 +50,13 @@ function handler() {
       const query = new URLSearchParams(asked.query ?? {});
       const url = `${asked.protocol}//${asked.hostname}${asked.port ? `:${asked.port}` : ""}${asked.path}${query.size ? `?${query}` : ""}`;
       const signal = AbortSignal.timeout(AWS_MS);
-      const answer = await request(url, { dispatcher, method: asked.method, headers, body: asked.body ?? null, signal });
+      const answer = await request(url, {
+        dispatcher,
+        method: asked.method,
+        headers,
+        body: asked.body ?? null,
+        signal,
+      });
       const plain = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
       return { response: { statusCode: answer.statusCode, headers: plain, body: answer.body } };
     },

@@ -83,12 +83,17 @@ function own(who: AwsIdentity): AwsSource {
   const { env, keys, profile, machine } = who;
   if (keys) return { credentials: async () => keys };
   if (profile) return { profile };
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = env;
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = env;
   if (accessKeyId && secretAccessKey)
     return { credentials: async () => ({ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }) };
   if (env.AWS_PROFILE) return { profile: env.AWS_PROFILE };
   if (env.AWS_WEB_IDENTITY_TOKEN_FILE && env.AWS_ROLE_ARN) return { credentials: () => webIdentity(who) };
-  if (env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI) return { credentials: () => container(env) };
+  if (env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI)
+    return { credentials: () => container(env) };
   if (machine) return {};
   const none =
     "there are no credentials for AWS: give keys, a role of the service account or container, or AWS_* variables (for the role of the machine also OUTPOST_ALLOW_METADATA=true)";
@@ -111,7 +116,10 @@ async function container(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
   const url = full ?? `http://169.254.170.2${env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI}`;
   const file = env.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
   const authorization = file ? (await readFile(file, "utf8")).trim() : env.AWS_CONTAINER_AUTHORIZATION_TOKEN;
-  const answer = await request(url, { headers: authorization ? { authorization } : {}, signal: AbortSignal.timeout(LOCAL_MS) });
+  const answer = await request(url, {
+    headers: authorization ? { authorization } : {},
+    signal: AbortSignal.timeout(LOCAL_MS),
+  });
   const got = (await answer.body.json()) as { AccessKeyId?: string; SecretAccessKey?: string; Token?: string };
   return credentialsOf({ ...got, SessionToken: got.Token });
 }
@@ -125,8 +133,18 @@ interface Given {
 
 function credentialsOf(got: Given | undefined): AwsCredentials {
   if (!got?.AccessKeyId || !got.SecretAccessKey) throw new NoAwsCredentials("AWS gave no credentials for the role");
-  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, SessionToken: sessionToken, Expiration: expiration } = got;
-  return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}), ...(expiration ? { expiration } : {}) };
+  const {
+    AccessKeyId: accessKeyId,
+    SecretAccessKey: secretAccessKey,
+    SessionToken: sessionToken,
+    Expiration: expiration,
+  } = got;
+  return {
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken ? { sessionToken } : {}),
+    ...(expiration ? { expiration } : {}),
+  };
 }
 
 /** A signed address takes no longer, whatever it says of itself. */

@@ -23,12 +23,17 @@ export function readCertificates(text: string): Outcome<Certificate[]> {
     if (out.length >= MOST) return stop("TooMany", `It has more than ${MOST} certificates.`);
     const read = tryRead(block);
     if (!read)
-      return stop("CertificateInvalid", `Certificate ${out.length + 1} of it cannot be read: it may have been cut when it was copied.`);
+      return stop(
+        "CertificateInvalid",
+        `Certificate ${out.length + 1} of it cannot be read: it may have been cut when it was copied.`,
+      );
     out.push(read);
   }
   if (/-----BEGIN/.test(text.replace(BLOCK, "")))
     return stop("CertificateInvalid", "It ends within a certificate: it may have been cut when it was copied.");
-  return out.length ? done(out) : stop("NoCertificate", "It has no certificate: a PEM text begins with `-----BEGIN CERTIFICATE-----`.");
+  return out.length
+    ? done(out)
+    : stop("NoCertificate", "It has no certificate: a PEM text begins with `-----BEGIN CERTIFICATE-----`.");
 }
 
 function tryRead(pem: string): Certificate | undefined {

@@ -1,4 +1,10 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign as signWith, verify as verifyWith } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signWith,
+  verify as verifyWith,
+} from "node:crypto";
 import { Secret } from "../secret.ts";
 
 // DER heads of RFC 8410 keys; what follows is the raw key.
@@ -16,13 +22,19 @@ export function makeEd25519(): Ed25519Pair {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return {
     publicKey: publicKey.export({ format: "der", type: "spki" }).subarray(PUBLIC.length).toString("base64url"),
-    seed: new Secret(privateKey.export({ format: "der", type: "pkcs8" }).subarray(PRIVATE.length).toString("base64url")),
+    seed: new Secret(
+      privateKey.export({ format: "der", type: "pkcs8" }).subarray(PRIVATE.length).toString("base64url"),
+    ),
   };
 }
 
 /** Signs with a seed; the signature is base64url. */
 export function ed25519Signer(seed: Secret): (text: string) => string {
-  const key = createPrivateKey({ key: Buffer.concat([PRIVATE, Buffer.from(seed.reveal(), "base64url")]), format: "der", type: "pkcs8" });
+  const key = createPrivateKey({
+    key: Buffer.concat([PRIVATE, Buffer.from(seed.reveal(), "base64url")]),
+    format: "der",
+    type: "pkcs8",
+  });
   return (text) => signWith(null, Buffer.from(text), key).toString("base64url");
 }
 
@@ -31,7 +43,12 @@ export function ed25519Verify(publicKey: string, text: string, signature: string
   const key = exactly(publicKey, 32);
   const bytes = exactly(signature, 64);
   if (!key || !bytes) return false;
-  return verifyWith(null, Buffer.from(text), createPublicKey({ key: Buffer.concat([PUBLIC, key]), format: "der", type: "spki" }), bytes);
+  return verifyWith(
+    null,
+    Buffer.from(text),
+    createPublicKey({ key: Buffer.concat([PUBLIC, key]), format: "der", type: "spki" }),
+    bytes,
+  );
 }
 
 /** Node's decoder passes over what is not base64url, so that many texts would stand for one key: only the one right text counts. */

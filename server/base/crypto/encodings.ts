@@ -38,7 +38,11 @@ export function linesOf(value: string): string[] {
   return [...new Set(lines)].filter((line) => line.length >= SHORTEST && /[A-Za-z0-9]/.test(line) && !FRAME.test(line));
 }
 
-const few = (text: string): string[] => [text, ...base64(Buffer.from(text)).slice(0, 1), JSON.stringify(text).slice(1, -1)];
+const few = (text: string): string[] => [
+  text,
+  ...base64(Buffer.from(text)).slice(0, 1),
+  JSON.stringify(text).slice(1, -1),
+];
 
 function usual(text: string): string[] {
   const bytes = Buffer.from(text);
@@ -101,7 +105,11 @@ const ENCODED = [
 function percent(text: string): string[] {
   const forms = ENCODED.map((encodes) => percentOf(text, encodes));
   // A form: spaces as plus, the asterisk as it is, the tilde not.
-  forms.push(percentOf(text, /[^A-Za-z0-9._* -]/u).replaceAll(" ", "+"), forms[0]!.replaceAll("%20", "+"), percentOf(text, /./su));
+  forms.push(
+    percentOf(text, /[^A-Za-z0-9._* -]/u).replaceAll(" ", "+"),
+    forms[0]!.replaceAll("%20", "+"),
+    percentOf(text, /./su),
+  );
   return forms.flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())]);
 }
 
@@ -118,7 +126,10 @@ function json(text: string): string[] {
   const ascii = plain.replace(/[\u0080-\uffff]/g, unicode);
   const forms = [plain, ascii].flatMap((form) => [form, form.replace(/[<>&]/g, unicode), form.replaceAll("/", "\\/")]);
   forms.push(text.replace(/[^A-Za-z0-9 ]/g, unicode));
-  return forms.flatMap((form) => [form, form.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`)]);
+  return forms.flatMap((form) => [
+    form,
+    form.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
+  ]);
 }
 
 const unicode: Encode = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -20,7 +20,12 @@ const keys: [string, string, object][] = [
   [
     "an RSA key that does not end",
     BOB,
-    { fingerprint: "7FFE866D5AB4A92DACFE9BAFA348A7EC9A1800B2", keyId: "A348A7EC9A1800B2", algorithm: "RSA 2048", revoked: false },
+    {
+      fingerprint: "7FFE866D5AB4A92DACFE9BAFA348A7EC9A1800B2",
+      keyId: "A348A7EC9A1800B2",
+      algorithm: "RSA 2048",
+      revoked: false,
+    },
   ],
   ["a key that was revoked", EVE, { keyId: "15A81F066D7BB98E", owner: "Eve Example <eve@example.com>", revoked: true }],
 ];
@@ -40,9 +45,17 @@ const bad: [string, string, string][] = [
   ["two blocks", ADA + EVE, "SeveralKeys"],
   ["a private key", ADA.replaceAll("PUBLIC", "PRIVATE"), "SecretKey"],
   ["a signature", ADA.replaceAll("PUBLIC KEY BLOCK", "SIGNATURE"), "ArmourInvalid"],
-  ["bytes that are no packets", head + Buffer.from("hello, this is not a key").toString("base64") + foot, "PacketInvalid"],
+  [
+    "bytes that are no packets",
+    head + Buffer.from("hello, this is not a key").toString("base64") + foot,
+    "PacketInvalid",
+  ],
   ["a packet that is cut", head + Buffer.from([0x98, 0xff, 4, 0]).toString("base64") + foot, "PacketInvalid"],
-  ["a key of version 3", head + Buffer.from([0x98, 8, 3, 0, 0, 0, 0, 0, 0, 1]).toString("base64") + foot, "KeyVersionUnknown"],
+  [
+    "a key of version 3",
+    head + Buffer.from([0x98, 8, 3, 0, 0, 0, 0, 0, 0, 1]).toString("base64") + foot,
+    "KeyVersionUnknown",
+  ],
   ["more than a megabyte", ADA + " ".repeat(1024 * 1024), "ArmourInvalid"],
 ];
 test.each(bad)("refuses %s by name", (_, text, reason) => {

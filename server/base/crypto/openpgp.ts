@@ -47,7 +47,8 @@ function unarmour(text: string): Outcome<Buffer> {
   const first = begins[0];
   if (first === undefined) return stop(PGP.armour, "it has no line `-----BEGIN PGP PUBLIC KEY BLOCK-----`");
   const kind = BEGIN.exec(lines[first]!.trim())![1]!;
-  if (kind.includes("PRIVATE")) return stop(PGP.secret, "it is a private key: export the public one by `gpg --armor --export`");
+  if (kind.includes("PRIVATE"))
+    return stop(PGP.secret, "it is a private key: export the public one by `gpg --armor --export`");
   if (kind !== "PUBLIC KEY BLOCK") return stop(PGP.armour, `it is a ${kind.toLowerCase()}, not a public key block`);
   if (begins.length > 1) return stop(PGP.several, "it holds several keys: give each one an object of its own");
   const end = lines.findIndex((line, i) => i > first && line.trim() === "-----END PGP PUBLIC KEY BLOCK-----");
@@ -59,7 +60,8 @@ function unarmour(text: string): Outcome<Buffer> {
   const body = inside.slice(headed || blank === 0 ? blank + 1 : 0).filter((line) => line.trim() !== "");
   const sum = body.at(-1)?.startsWith("=") ? body.pop()!.slice(1) : undefined;
   const base64 = body.join("");
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return stop(PGP.armour, "what stands between its first and last line is not base64");
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+    return stop(PGP.armour, "what stands between its first and last line is not base64");
   const bytes = Buffer.from(base64, "base64");
   if (sum !== undefined && Buffer.from(sum, "base64").toString("hex") !== crc24(bytes))
     return stop(PGP.armour, "its checksum does not fit: it was changed or cut on its way");
@@ -92,7 +94,10 @@ function split(bytes: Buffer): Outcome<Packet[]> {
     if (!(head & 0x80)) return cut();
     const size = head & 0x40 ? newLength(bytes, at) : oldLength(bytes, at, head & 3);
     if (!size || size.from + size.length > bytes.length) return cut();
-    out.push({ tag: head & 0x40 ? head & 0x3f : (head >> 2) & 0xf, body: bytes.subarray(size.from, size.from + size.length) });
+    out.push({
+      tag: head & 0x40 ? head & 0x3f : (head >> 2) & 0xf,
+      body: bytes.subarray(size.from, size.from + size.length),
+    });
     at = size.from + size.length;
   }
   return done(out);
@@ -104,7 +109,8 @@ function newLength(bytes: Buffer, at: number): Size {
   const first = bytes[at];
   if (first === undefined) return undefined;
   if (first < 192) return { from: at + 1, length: first };
-  if (first < 224) return at + 1 < bytes.length ? { from: at + 2, length: ((first - 192) << 8) + bytes[at + 1]! + 192 } : undefined;
+  if (first < 224)
+    return at + 1 < bytes.length ? { from: at + 2, length: ((first - 192) << 8) + bytes[at + 1]! + 192 } : undefined;
   // Lengths in parts are for streams of data; a key has none.
   return first === 255 && at + 5 <= bytes.length ? { from: at + 5, length: bytes.readUInt32BE(at + 1) } : undefined;
 }
@@ -122,7 +128,8 @@ function read(packets: readonly Packet[]): Outcome<PublicKey> {
     return stop(PGP.secret, "it has a private key in it: export the public one by `gpg --armor --export`");
   const [primary, ...rest] = packets;
   if (primary?.tag !== PUBLIC) return stop(PGP.packet, "it does not begin with a public key");
-  if (rest.some(({ tag }) => tag === PUBLIC)) return stop(PGP.several, "it holds several keys: give each one an object of its own");
+  if (rest.some(({ tag }) => tag === PUBLIC))
+    return stop(PGP.several, "it holds several keys: give each one an object of its own");
   const { body } = primary;
   if (body[0] !== 4) return stop(PGP.version, `its version ${body[0] ?? 0} is not known here: version 4 is`);
   if (body.length < 8) return cut();
@@ -138,7 +145,9 @@ function read(packets: readonly Packet[]): Outcome<PublicKey> {
     ...(lifetime ? { expiresAt: new Date(createdAt.getTime() + lifetime * 1_000) } : {}),
     revoked: said.revoked,
     ...(said.owner ? { owner: said.owner } : {}),
-    subkeys: rest.filter(({ tag, body: sub }) => tag === SUBKEY && sub[0] === 4).map(({ body: sub }) => fingerprintOf(sub).slice(-16)),
+    subkeys: rest
+      .filter(({ tag, body: sub }) => tag === SUBKEY && sub[0] === 4)
+      .map(({ body: sub }) => fingerprintOf(sub).slice(-16)),
   });
 }
 
@@ -165,12 +174,16 @@ function algorithmOf(body: Buffer): string {
   if (id === 17) return `DSA ${bits}`;
   if (id === 27) return "Ed25519";
   if (id === 28) return "Ed448";
-  if (id === 19 || id === 22) return CURVES[body.subarray(7, 7 + body[6]!).toString("hex")] ?? (id === 22 ? "EdDSA" : "ECDSA");
+  if (id === 19 || id === 22)
+    return CURVES[body.subarray(7, 7 + body[6]!).toString("hex")] ?? (id === 22 ? "EdDSA" : "ECDSA");
   return `algorithm ${id}`;
 }
 
 /** What the key's own signatures say of it: those by others, and those over subkeys, say nothing of it. */
-function statements(packets: readonly Packet[], keyId: string): { owner?: string; lifetime?: number; revoked: boolean } {
+function statements(
+  packets: readonly Packet[],
+  keyId: string,
+): { owner?: string; lifetime?: number; revoked: boolean } {
   let revoked = false;
   let user: string | undefined;
   const users: { text: string; primary: boolean; at: number; lifetime: number | undefined }[] = [];

@@ -10,11 +10,13 @@ function dice(seed: number) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };
-  const text = (alphabet: string, length: number) => Array.from({ length }, () => [...alphabet][next([...alphabet].length)]).join("");
+  const text = (alphabet: string, length: number) =>
+    Array.from({ length }, () => [...alphabet][next([...alphabet].length)]).join("");
   return { next, text };
 }
 
-const PASSWORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!@#$%^&*()_+-=[]{};:'\",.<>/?\\|`~ äß€𝔘";
+const PASSWORD =
+  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!@#$%^&*()_+-=[]{};:'\",.<>/?\\|`~ äß€𝔘";
 const pem = (random: ReturnType<typeof dice>) =>
   `-----BEGIN PRIVATE KEY-----\n${Array.from({ length: 6 }, () => random.text("ABCDEFabcdef0123456789+/", 64)).join("\n")}\n-----END PRIVATE KEY-----\n`;
 
@@ -54,7 +56,8 @@ const ENCODINGS: Record<string, (text: string) => string> = {
   json: (s) => JSON.stringify({ a: [s] }),
   "json twice": (s) => JSON.stringify(JSON.stringify({ a: [s] })),
   "json in ASCII": (s) => unicode(JSON.stringify(s)),
-  "json in ASCII, upper case": (s) => unicode(JSON.stringify(s)).replace(/\\u(....)/g, (_, c) => `\\u${c.toUpperCase()}`),
+  "json in ASCII, upper case": (s) =>
+    unicode(JSON.stringify(s)).replace(/\\u(....)/g, (_, c) => `\\u${c.toUpperCase()}`),
   "json as Go writes it": (s) => JSON.stringify(s).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
   "json as PHP writes it": (s) => JSON.stringify(s).replaceAll("/", "\\/"),
   hex: (s) => Buffer.from(s).toString("hex"),
@@ -65,9 +68,19 @@ const ENCODINGS: Record<string, (text: string) => string> = {
   "ANSI-C quoted": (s) => `$'${s.replaceAll("\\", "\\\\").replaceAll("'", "\\'").replaceAll("\n", "\\n")}'`,
   xml: (s) => s.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
   "xml attribute": (s) =>
-    s.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&apos;"),
+    s
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll('"', "&quot;")
+      .replaceAll("'", "&apos;"),
   "html as Go writes it": (s) =>
-    s.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&#34;").replaceAll("'", "&#39;"),
+    s
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll('"', "&#34;")
+      .replaceAll("'", "&#39;"),
   reversed: (s) => [...s].reverse().join(""),
 };
 
@@ -131,7 +144,8 @@ test("a secret of several lines is masked line by line, as a whole, indented, tr
     const masked = redactor(secret).text(shown);
     for (const line of lines)
       for (const form of [line, b64(line).slice(0, -4), pct(line)])
-        for (let at = 0; at + 12 <= form.length; at += 4) expect(masked.replaceAll(/\s/g, "")).not.toContain(form.slice(at, at + 12));
+        for (let at = 0; at + 12 <= form.length; at += 4)
+          expect(masked.replaceAll(/\s/g, "")).not.toContain(form.slice(at, at + 12));
   }
 });
 
@@ -144,14 +158,22 @@ test("what frames a certificate or names a field of a kubeconfig is not masked, 
 
 test("a log without a secret passes unchanged, byte for byte, and every line at once", () => {
   const random = dice(17);
-  const made = redactor(random.text(PASSWORD, 24), pem(random), "postgres://app:pa55word@db/app", random.text("0123456789abcdef", 40));
+  const made = redactor(
+    random.text(PASSWORD, 24),
+    pem(random),
+    "postgres://app:pa55word@db/app",
+    random.text("0123456789abcdef", 40),
+  );
   const stream = made.stream();
   for (let i = 0; i < 20_000; i++) {
     const line = `${random.text(PASSWORD, random.next(120))}${random.next(20) ? "" : "\r"}`;
     expect(stream.add(line)).toEqual([line]);
   }
   const text = `\n\n${random.text(PASSWORD, 5_000)}\n\r\n`;
-  expect([made.text(text), made.value({ a: [1, true, null, text, { b: "c" }] })]).toEqual([text, { a: [1, true, null, text, { b: "c" }] }]);
+  expect([made.text(text), made.value({ a: [1, true, null, text, { b: "c" }] })]).toEqual([
+    text,
+    { a: [1, true, null, text, { b: "c" }] },
+  ]);
 });
 
 test.each<[string, string[], string, string]>([

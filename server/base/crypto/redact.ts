@@ -57,7 +57,8 @@ export class Redactor {
 
   #deep(value: unknown): unknown {
     if (typeof value === "string") return this.text(value);
-    if (typeof value === "number" || typeof value === "bigint") return this.text(String(value)) === String(value) ? value : MASK;
+    if (typeof value === "number" || typeof value === "bigint")
+      return this.text(String(value)) === String(value) ? value : MASK;
     if (Array.isArray(value)) return value.map((item) => this.#deep(item));
     if (value === null || typeof value !== "object") return value;
     const members = new Map<string, unknown>();
@@ -129,7 +130,9 @@ class Forms {
 
   /** Length of the longest that stands there whole. */
   longestAt(text: string, at: number): number | undefined {
-    return this.#lengths.find((length) => at + length <= text.length && this.#byLength.get(length)!.has(text.slice(at, at + length)));
+    return this.#lengths.find(
+      (length) => at + length <= text.length && this.#byLength.get(length)!.has(text.slice(at, at + length)),
+    );
   }
 
   /** Whether a long one may go on where the text ends. */

@@ -28,7 +28,10 @@ export function readSshKeys(text: string): Outcome<SshKey[]> {
     if (line === "" || line.startsWith("#")) continue;
     const at = `Line ${i + 1}`;
     if (line.startsWith("-----"))
-      return stop("NoPublicKey", `${at} belongs to a key file: give the lines that \`ssh-keyscan\` prints, without the host.`);
+      return stop(
+        "NoPublicKey",
+        `${at} belongs to a key file: give the lines that \`ssh-keyscan\` prints, without the host.`,
+      );
     const [type = "", base64 = ""] = line.split(/\s+/);
     if (!TYPES.has(type)) {
       const hosted = TYPES.has(base64);
@@ -43,10 +46,16 @@ export function readSshKeys(text: string): Outcome<SshKey[]> {
     const blob = Buffer.from(base64, "base64");
     // The key itself begins with its type again.
     const named =
-      blob.length > 4 + type.length && blob.readUInt32BE() === type.length && blob.toString("latin1", 4, 4 + type.length) === type;
+      blob.length > 4 + type.length &&
+      blob.readUInt32BE() === type.length &&
+      blob.toString("latin1", 4, 4 + type.length) === type;
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64) || !named)
       return stop("KeyInvalid", `${at} is not a key of type ${type}: it may have been cut when it was copied.`);
-    out.push({ type, base64, fingerprint: `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}` });
+    out.push({
+      type,
+      base64,
+      fingerprint: `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`,
+    });
   }
   return out.length ? done(out) : stop("NoPublicKey", "It has no key.");
 }

@@ -64,7 +64,8 @@ function contains(a: unknown, b: unknown): boolean {
   countCompared();
   if (typeof a === "string" && typeof b === "string") return a.includes(b);
   if (Array.isArray(a) && Array.isArray(b)) return bounded(b, a).every((x) => a.some((y) => contains(y, x)));
-  if (isObject(a) && isObject(b)) return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));
+  if (isObject(a) && isObject(b))
+    return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));
   if (typeOf(a) !== typeOf(b)) throw new Misfit(`${typeOf(a)} cannot contain ${typeOf(b)}`);
   return isDeepStrictEqual(a, b);
 }
@@ -142,7 +143,8 @@ export const CALLS: Record<string, Call> = {
       firstFew(run, input, emit, { part: part!, count: most });
     }
   },
-  "IN/1": (run, input, emit, part) => emit({ value: run.values(part!, input).some((value) => compare("==", value, input.value)) }),
+  "IN/1": (run, input, emit, part) =>
+    emit({ value: run.values(part!, input).some((value) => compare("==", value, input.value)) }),
   "IN/2": (run, input, emit, source, part) => {
     const known = run.values(part!, input);
     emit({ value: run.values(source!, input).some((one) => known.some((value) => compare("==", value, one))) });
@@ -151,7 +153,8 @@ export const CALLS: Record<string, Call> = {
     for (const path of run.values(part!, input)) {
       if (!Array.isArray(path)) throw new Misfit("a path is a list");
       let hit = input;
-      for (const key of path) hit = hit.value === null ? { path: hit.path && [...hit.path, key], value: null } : child(hit, key);
+      for (const key of path)
+        hit = hit.value === null ? { path: hit.path && [...hit.path, key], value: null } : child(hit, key);
       emit(hit);
     }
   },
@@ -159,7 +162,8 @@ export const CALLS: Record<string, Call> = {
     throw new Misfit(typeof value === "string" ? value : JSON.stringify(value), value);
   },
   "error/1": (run, input, _emit, part) => {
-    for (const value of run.values(part!, input)) throw new Misfit(typeof value === "string" ? value : JSON.stringify(value), value);
+    for (const value of run.values(part!, input))
+      throw new Misfit(typeof value === "string" ? value : JSON.stringify(value), value);
   },
   "map/1": (run, input, emit, part) => {
     const out: unknown[] = [];
@@ -184,7 +188,9 @@ export const CALLS: Record<string, Call> = {
   "inside/1": withOne((value, argument) => contains(argument, value)),
   "startswith/1": withOne((value, argument) => text(value).startsWith(text(argument))),
   "endswith/1": withOne((value, argument) => text(value).endsWith(text(argument))),
-  "ltrimstr/1": withOne((value, cut) => (text(value).startsWith(text(cut)) ? text(value).slice(text(cut).length) : value)),
+  "ltrimstr/1": withOne((value, cut) =>
+    text(value).startsWith(text(cut)) ? text(value).slice(text(cut).length) : value,
+  ),
   "rtrimstr/1": withOne((value, cut) =>
     text(value).endsWith(text(cut)) ? text(value).slice(0, text(value).length - text(cut).length) : value,
   ),

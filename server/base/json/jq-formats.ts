@@ -41,19 +41,31 @@ export const FORMATS: Record<string, (value: unknown) => string> = {
   "@text": toText,
   "@json": toJson,
   "@html": (value) => toText(value).replace(/[<>&'"]/g, (sign) => HTML[sign]!),
-  "@uri": (value) => encodeURIComponent(toText(value)).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`),
+  "@uri": (value) =>
+    encodeURIComponent(toText(value)).replace(
+      /[!'()*]/g,
+      (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+    ),
   "@urid": (value) => decoded(toText(value)),
   "@csv": (value) =>
-    row(value, "CSV", (one) => (typeof one === "string" ? `"${one.replaceAll('"', '""')}"` : toText(one ?? "")) || "").join(","),
+    row(
+      value,
+      "CSV",
+      (one) => (typeof one === "string" ? `"${one.replaceAll('"', '""')}"` : toText(one ?? "")) || "",
+    ).join(","),
   "@tsv": (value) =>
     row(value, "TSV", (one) =>
-      toText(one ?? "").replace(/[\\\t\n\r]/g, (sign) => ({ "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" })[sign]!),
+      toText(one ?? "").replace(
+        /[\\\t\n\r]/g,
+        (sign) => ({ "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" })[sign]!,
+      ),
     ).join("\t"),
   "@sh": (value) => (Array.isArray(value) ? value.map(shell).join(" ") : shell(value)),
   "@base64": (value) => Buffer.from(toText(value)).toString("base64"),
   "@base64d": (value) => {
     const text = toText(value).replace(/[\r\n]/g, "");
-    if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, "").length % 4 === 1) throw new Misfit("it is not base64");
+    if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, "").length % 4 === 1)
+      throw new Misfit("it is not base64");
     return Buffer.from(text, "base64").toString("utf8");
   },
 };

@@ -2,7 +2,20 @@ import type { Jq } from "../../../openapi/rules/jq/tree.ts";
 import type { Call, Run } from "./jq-calls.ts";
 import { FORMATS, toJson, toText } from "./jq-formats.ts";
 import { deletePaths, type Path, placesOf } from "./jq-paths.ts";
-import { bare, bounded, child, compute, type Hit, isObject, MAX_SUM, Misfit, order, TooMuch, truthy, typeOf } from "./jq-values.ts";
+import {
+  bare,
+  bounded,
+  child,
+  compute,
+  type Hit,
+  isObject,
+  MAX_SUM,
+  Misfit,
+  order,
+  TooMuch,
+  truthy,
+  typeOf,
+} from "./jq-values.ts";
 
 /** A function of the input alone. */
 const plain =
@@ -52,8 +65,10 @@ const extreme =
     const found = greatest ? all.at(-1) : all[0];
     emit({ value: found?.value ?? null });
   };
-const sorted: Call = (run, input, emit, part) => emit({ value: run.made(keyed(run, input, part).map(({ value }) => value)) });
-const unique: Call = (run, input, emit, part) => emit({ value: run.made(groups(run, input, part).map(([first]) => first)) });
+const sorted: Call = (run, input, emit, part) =>
+  emit({ value: run.made(keyed(run, input, part).map(({ value }) => value)) });
+const unique: Call = (run, input, emit, part) =>
+  emit({ value: run.made(groups(run, input, part).map(([first]) => first)) });
 
 function flat(value: unknown, depth: number): unknown[] {
   const items = isObject(value) ? entriesOf(value).map((entry) => entry.value) : list(value);
@@ -90,7 +105,12 @@ function places(run: Run, value: unknown): { path: (string | number)[]; value: u
   return found;
 }
 
-function repeatedly(run: Run, input: Hit, emit: (hit: Hit) => void, next: (hit: Hit, emit: (hit: Hit) => void) => void): void {
+function repeatedly(
+  run: Run,
+  input: Hit,
+  emit: (hit: Hit) => void,
+  next: (hit: Hit, emit: (hit: Hit) => void) => void,
+): void {
   run.step();
   emit(input);
   next(input, (hit) => repeatedly(run, hit, emit, next));
@@ -103,7 +123,13 @@ function range(run: Run, emit: (hit: Hit) => void, [from, to, by]: [number, numb
   }
 }
 
-function each<T>(run: Run, input: Hit, parts: readonly Jq[], work: (...values: unknown[]) => T, values: unknown[] = []): void {
+function each<T>(
+  run: Run,
+  input: Hit,
+  parts: readonly Jq[],
+  work: (...values: unknown[]) => T,
+  values: unknown[] = [],
+): void {
   const [part, ...rest] = parts;
   if (!part) {
     work(...values);
@@ -127,7 +153,8 @@ function walked(run: Run, value: unknown, part: Jq): unknown {
   run.step();
   let inner = value;
   if (Array.isArray(value)) inner = value.map((one) => walked(run, one, part));
-  else if (isObject(value)) inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walked(run, one, part)]));
+  else if (isObject(value))
+    inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walked(run, one, part)]));
   return run.values(part, { value: inner })[0] ?? null;
 }
 
@@ -136,19 +163,22 @@ function indicesOf(value: unknown, of: unknown): number[] | null {
   const found: number[] = [];
   if (typeof value === "string" && typeof of === "string") {
     if (of === "") return null;
-    for (let at = value.indexOf(of); at >= 0; at = value.indexOf(of, at + 1)) found.push([...value.slice(0, at)].length);
+    for (let at = value.indexOf(of); at >= 0; at = value.indexOf(of, at + 1))
+      found.push([...value.slice(0, at)].length);
     return found;
   }
   const wanted = Array.isArray(of) ? of : [of];
   const items = bounded(list(value), wanted);
   if (wanted.length === 0) return null;
-  for (let at = 0; at + wanted.length <= items.length; at++) if (wanted.every((one, i) => order(one, items[at + i]) === 0)) found.push(at);
+  for (let at = 0; at + wanted.length <= items.length; at++)
+    if (wanted.every((one, i) => order(one, items[at + i]) === 0)) found.push(at);
   return found;
 }
 
 function number(value: unknown): number {
   if (typeof value === "number") return value;
-  if (typeof value !== "string" || !/^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(value)) throw new Misfit(`${toText(value)} is no number`);
+  if (typeof value !== "string" || !/^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(value))
+    throw new Misfit(`${toText(value)} is no number`);
   return Number(value);
 }
 
@@ -184,7 +214,9 @@ export const LISTS: Record<string, Call> = {
     emit({ value: sum });
   },
   "add/1": (run, input, emit, part) =>
-    emit({ value: run.values(part!, input).reduce((sum, value) => run.made(compute("+", sum, value)), null as unknown) }),
+    emit({
+      value: run.values(part!, input).reduce((sum, value) => run.made(compute("+", sum, value)), null as unknown),
+    }),
   "sort/0": sorted,
   "sort_by/1": sorted,
   "unique/0": unique,
@@ -238,7 +270,8 @@ export const LISTS: Record<string, Call> = {
     for (const { path } of places(run, value)) emit({ value: path });
   },
   "paths/1": (run, input, emit, part) => {
-    for (const { path, value } of places(run, input.value)) if (run.values(part!, { value }).some(truthy)) emit({ value: path });
+    for (const { path, value } of places(run, input.value))
+      if (run.values(part!, { value }).some(truthy)) emit({ value: path });
   },
   "recurse/1": (run, input, emit, part) => repeatedly(run, input, emit, (hit, more) => run.eval(part!, hit, more)),
   "recurse/2": (run, input, emit, part, condition) =>

@@ -56,14 +56,18 @@ function within(path: NonNullable<Hit["path"]>, at: number): NonNullable<Hit["pa
 export function sliceOf({ path, value }: Hit, from: number | undefined, to: number | undefined): Hit {
   if (value === null || value === undefined) return { path: path && [...path, { from: 0, to: 0 }], value: null };
   // A part of a text is a value, not a place.
-  if (typeof value === "string") return { value: [...value].slice(from && Math.floor(from), to && Math.ceil(to)).join("") };
+  if (typeof value === "string")
+    return { value: [...value].slice(from && Math.floor(from), to && Math.ceil(to)).join("") };
   if (!Array.isArray(value)) throw new Misfit("only lists have slices");
   const clamp = (n: number) => Math.max(0, Math.min(value.length, n < 0 ? value.length + n : n));
   const [start, end] = [clamp(Math.floor(from ?? 0)), clamp(Math.ceil(to ?? value.length))];
   const last = path?.at(-1);
   const offset = typeof last === "object" ? last.from : 0;
   const before = typeof last === "object" ? path!.slice(0, -1) : path;
-  return { path: before && [...before, { from: start + offset, to: Math.max(start, end) + offset }], value: value.slice(start, end) };
+  return {
+    path: before && [...before, { from: start + offset, to: Math.max(start, end) + offset }],
+    value: value.slice(start, end),
+  };
 }
 
 /** A field or an item; of nothing it is nothing. */

@@ -120,7 +120,10 @@ test.each<[string, unknown]>([
   ['first(.webhooks[].name, error("not reached"))', [["webhooks", 0, "name"]]],
   ['.spec.containers[] | select(.name | IN("istio-proxy", "other"))', [["spec", "containers", 1]]],
   ['select(IN(.webhooks[].name; "two")).spec.replicas', [["spec", "replicas"]]],
-  ['"istio-proxy" as $name | .spec.containers[] | select(.name == $name) | .image', [["spec", "containers", 1, "image"]]],
+  [
+    '"istio-proxy" as $name | .spec.containers[] | select(.name == $name) | .image',
+    [["spec", "containers", 1, "image"]],
+  ],
   [
     ".webhooks[0].name as $a | .webhooks[1].name as $b | .webhooks[] | select(.name == ($a, $b)) | .name",
     [
@@ -213,7 +216,13 @@ test.each<[expression: string, want: unknown[]]>([
   ["[3, 1, 2] | sort, min, max, add, reverse, first, last, (. - [1])", [[1, 2, 3], 1, 3, 6, [2, 1, 3], 3, 2, [3, 2]]],
   [
     "[{a: 2}, {a: 1, b: 1}, {a: 1}] | sort_by(.a), group_by(.a), unique_by(.a), min_by(.a), max_by(.a)",
-    [[{ a: 1, b: 1 }, { a: 1 }, { a: 2 }], [[{ a: 1, b: 1 }, { a: 1 }], [{ a: 2 }]], [{ a: 1, b: 1 }, { a: 2 }], { a: 1, b: 1 }, { a: 2 }],
+    [
+      [{ a: 1, b: 1 }, { a: 1 }, { a: 2 }],
+      [[{ a: 1, b: 1 }, { a: 1 }], [{ a: 2 }]],
+      [{ a: 1, b: 1 }, { a: 2 }],
+      { a: 1, b: 1 },
+      { a: 2 },
+    ],
   ],
   [
     "[1, [2, [3]]] | flatten, flatten(1)",
@@ -230,8 +239,14 @@ test.each<[expression: string, want: unknown[]]>([
       [5, 3, 1],
     ],
   ],
-  ['{a: [1]} | [paths], [paths(type == "number")], [path(.a[0], .b)]', [[["a"], ["a", 0]], [["a", 0]], [["a", 0], ["b"]]]],
-  ['[1, {a: 2}] | walk(if type == "number" then . + 1 else . end), del(.[0]), (. | tojson)', [[2, { a: 3 }], [{ a: 2 }], '[1,{"a":2}]']],
+  [
+    '{a: [1]} | [paths], [paths(type == "number")], [path(.a[0], .b)]',
+    [[["a"], ["a", 0]], [["a", 0]], [["a", 0], ["b"]]],
+  ],
+  [
+    '[1, {a: 2}] | walk(if type == "number" then . + 1 else . end), del(.[0]), (. | tojson)',
+    [[2, { a: 3 }], [{ a: 2 }], '[1,{"a":2}]'],
+  ],
   [
     '"a,b,a" | index("a"), rindex("a"), indices("a"), split(","), (. / ","), .[2:], .[0]',
     [0, 4, [0, 4], ["a", "b", "a"], ["a", "b", "a"], "b,a", "a"],

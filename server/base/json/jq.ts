@@ -162,7 +162,9 @@ class Run {
       case "compute": {
         const work = node.is === "compare" ? compare : compute;
         this.eval(node.right, bare(input), (right) =>
-          this.eval(node.left, bare(input), (left) => emit({ value: this.made(work(node.operator, left.value, right.value)) })),
+          this.eval(node.left, bare(input), (left) =>
+            emit({ value: this.made(work(node.operator, left.value, right.value)) }),
+          ),
         );
         return;
       }
@@ -198,7 +200,9 @@ class Run {
         });
         return;
       case "if":
-        this.eval(node.condition, bare(input), ({ value }) => this.eval(truthy(value) ? node.then : node.otherwise, input, emit));
+        this.eval(node.condition, bare(input), ({ value }) =>
+          this.eval(truthy(value) ? node.then : node.otherwise, input, emit),
+        );
         return;
       case "call":
         (CALLS[`${node.name}/${node.parts.length}`] as Call)(this, input, emit, ...node.parts);
@@ -216,7 +220,12 @@ class Run {
   }
 
   /** An object for each choice of the values of its entries. */
-  #object([entry, ...rest]: readonly [Jq, Jq][], input: Hit, emit: (value: object) => void, made: readonly [string, unknown][] = []): void {
+  #object(
+    [entry, ...rest]: readonly [Jq, Jq][],
+    input: Hit,
+    emit: (value: object) => void,
+    made: readonly [string, unknown][] = [],
+  ): void {
     if (!entry) {
       emit(Object.fromEntries(made));
       return;
@@ -228,7 +237,12 @@ class Run {
   }
 
   /** The values of the first part change soonest, as in the ecosystem's jq. */
-  #text({ format, parts }: { format: string; parts: Jq[] }, input: Hit, emit: (text: string) => void, after = ""): void {
+  #text(
+    { format, parts }: { format: string; parts: Jq[] },
+    input: Hit,
+    emit: (text: string) => void,
+    after = "",
+  ): void {
     const part = parts.at(-1);
     if (!part) {
       emit(after);
@@ -247,7 +261,8 @@ class Run {
     if (typeof value === "string" || (typeof value === "object" && value !== null)) {
       const weight = this.#weigh(value);
       // A list that grows item by item is copied each time.
-      this.#made += typeof value === "string" ? weight : 1 + 4 * (Array.isArray(value) ? value.length : Object.keys(value).length);
+      this.#made +=
+        typeof value === "string" ? weight : 1 + 4 * (Array.isArray(value) ? value.length : Object.keys(value).length);
       if (weight > MAX_WEIGHT || this.#made > 16 * MAX_WEIGHT) throw new TooMuch();
     }
     return value;
@@ -287,7 +302,8 @@ class Run {
   #slice(node: Extract<Jq, { is: "slice" }>, input: Hit, of: Hit, emit: Emit): void {
     const at = (part: Jq | undefined): number | undefined => {
       const value = part && this.values(part, input)[0];
-      if (value !== undefined && value !== null && typeof value !== "number") throw new Misfit("the bounds of a slice are numbers");
+      if (value !== undefined && value !== null && typeof value !== "number")
+        throw new Misfit("the bounds of a slice are numbers");
       return value ?? undefined;
     };
     emit(sliceOf(of, at(node.from), at(node.to)));
@@ -319,7 +335,8 @@ class Run {
 
 /** A function that does not exist, anywhere in an expression. */
 function unknownCall(node: Jq): string | undefined {
-  if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`)) return `${node.name}/${node.parts.length}`;
+  if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`))
+    return `${node.name}/${node.parts.length}`;
   for (const part of Object.values(node).flat(2)) {
     const found = typeof part === "object" && part !== null && "is" in part ? unknownCall(part as Jq) : undefined;
     if (found) return found;

@@ -30,7 +30,8 @@ export function isExact(token: string): boolean {
 
 /** One spelling for each decimal number: its digits without zeros at the ends, and the exponent. */
 function normal(token: string): string {
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = /^([-+]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^([-+]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, "");
   const kept = digits.replace(/0+$/, "");
   if (kept === "") return "0";
@@ -45,7 +46,8 @@ function pointerAt(text: string, place: number): string {
     if (c === '"') {
       const end = endOfString(text, i);
       // A string in an object is a name when a colon follows; as a value it is passed over.
-      if (typeof path.at(-1) === "string" && /^\s*:/.test(text.slice(end + 1, end + 100))) path[path.length - 1] = text.slice(i, end + 1);
+      if (typeof path.at(-1) === "string" && /^\s*:/.test(text.slice(end + 1, end + 100)))
+        path[path.length - 1] = text.slice(i, end + 1);
       i = end;
     } else if (c === "{") path.push("");
     else if (c === "[") path.push(0);

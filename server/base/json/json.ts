@@ -42,7 +42,8 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonResult {
   return bad ? { ok: false, reason: "text", ...bad } : { ok: true, value };
 }
 
-const INEXACT = "the number has more digits than 64-bit floating point keeps, or is too large or too small. Write it as a string";
+const INEXACT =
+  "the number has more digits than 64-bit floating point keeps, or is too large or too small. Write it as a string";
 
 /** One pass over the text, without building anything: depth and number of members. */
 function measure(text: string, limits: JsonLimits): string | undefined {
@@ -62,8 +63,10 @@ function measure(text: string, limits: JsonLimits): string | undefined {
 }
 
 function findUnfit(value: unknown, pointer: string): { detail: string; pointer: string } | undefined {
-  if (typeof value === "string") return unfitText(value) ? { detail: "the text holds a NUL or half a character", pointer } : undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : { detail: "the number is too large", pointer };
+  if (typeof value === "string")
+    return unfitText(value) ? { detail: "the text holds a NUL or half a character", pointer } : undefined;
+  if (typeof value === "number")
+    return Number.isFinite(value) ? undefined : { detail: "the number is too large", pointer };
   if (value === null || typeof value !== "object") return undefined;
   for (const [key, member] of Object.entries(value)) {
     if (key === "__proto__" || unfitText(key)) return { detail: "a member has a name that is not allowed", pointer };

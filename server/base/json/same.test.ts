@@ -26,5 +26,6 @@ const values: unknown[] = [
 ];
 
 test("two values are the same exactly when their canonical JSON is", () => {
-  for (const a of values) for (const b of values) expect([a, b, same(a, b)]).toEqual([a, b, canonical(a) === canonical(b)]);
+  for (const a of values)
+    for (const b of values) expect([a, b, same(a, b)]).toEqual([a, b, canonical(a) === canonical(b)]);
 });

@@ -2,7 +2,8 @@
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item ?? null, b[i] ?? null));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item ?? null, b[i] ?? null));
   if (Array.isArray(b)) return false;
   const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>];
   for (const key in one) if (one[key] !== undefined && !same(one[key], other[key])) return false;

@@ -38,7 +38,9 @@ export function fireBefore(schedule: Schedule, before: number, after: number): n
 
 function firesOn(schedule: Schedule, day: number): number[] {
   if (!onDay(schedule, new Date(day))) return [];
-  return [...schedule.hours].flatMap((hour) => [...schedule.minutes].map((minute) => day + (hour * 60 + minute) * MINUTE));
+  return [...schedule.hours].flatMap((hour) =>
+    [...schedule.minutes].map((minute) => day + (hour * 60 + minute) * MINUTE),
+  );
 }
 
 /** With both a day of the month and one of the week, either of them is enough. */

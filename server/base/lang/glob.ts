@@ -7,10 +7,17 @@ export interface GlobBudget {
  * Globs as the ecosystem's engine has them: `*` and `**`, `?`, `[a-z]`, `[!a]`, `\x`, and `{a,b}` sets. With separators, `*` and `?` stop at
  * them and `**` does not; without, both cross everything. All states of a pattern go through a text together, so none can make it slow.
  */
-export function matchGlob(pattern: string, text: string, separators = "", budget: GlobBudget = { left: MAX_STEPS }): boolean {
+export function matchGlob(
+  pattern: string,
+  text: string,
+  separators = "",
+  budget: GlobBudget = { left: MAX_STEPS },
+): boolean {
   if (pattern.length > MAX_PATTERN || budget.left < 0) return false;
   const texts = [...text];
-  return alternatives(pattern, 0, budget).some((one) => budget.left >= 0 && matches(tokens(one), texts, separators, budget));
+  return alternatives(pattern, 0, budget).some(
+    (one) => budget.left >= 0 && matches(tokens(one), texts, separators, budget),
+  );
 }
 
 const MAX_ALTERNATIVES = 256;
@@ -98,7 +105,12 @@ function matches(pattern: Token[], text: string[], separators: string, budget: G
       let goes = at;
       if (star === 0) {
         const wanted = chars[at];
-        if (wanted === undefined ? !takes(pattern[at] as Exclude<Token, { star: unknown }>, char, separators) : wanted !== char) continue;
+        if (
+          wanted === undefined
+            ? !takes(pattern[at] as Exclude<Token, { star: unknown }>, char, separators)
+            : wanted !== char
+        )
+          continue;
         goes = at + 1;
       } else if (star === 1 && separates) continue;
       if (goes < low) low = goes;

@@ -18,7 +18,8 @@ export function lineDiff(before: string, after: string): DiffLine[] {
   const common = new Uint32Array((a.length + 1) * w);
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
-      common[i * w + j] = a[i] === b[j] ? common[(i + 1) * w + j + 1]! + 1 : Math.max(common[(i + 1) * w + j]!, common[i * w + j + 1]!);
+      common[i * w + j] =
+        a[i] === b[j] ? common[(i + 1) * w + j + 1]! + 1 : Math.max(common[(i + 1) * w + j]!, common[i * w + j + 1]!);
   const result: DiffLine[] = [];
   let i = 0;
   let j = 0;

@@ -12,7 +12,8 @@ const PLAIN = String.raw`v?([0-9xX*]+)(?:\.([0-9xX*]+))?(?:\.([0-9xX*]+))?(-[0-9
 const SIGN = "=>|=<|>=|<=|!=|~>|[=<>~^]|";
 const CONDITION = new RegExp(String.raw`(${SIGN})\s*${PLAIN}`, "y");
 const HYPHEN = new RegExp(String.raw`(?<![^\s,|])(${PLAIN})\s+-\s+(${PLAIN})(?![^\s,|])`, "g");
-const LOOSE = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
+const LOOSE =
+  /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const MAX_LENGTH = 256;
 
 /** `v1.2` and `1` are versions, too, as the ecosystem's Go library reads them. */
@@ -35,7 +36,9 @@ function version(major: string, [minor, patch]: (string | undefined)[], rest = "
  */
 export function parseVersionRange(range: string): ((version: SemVer) => boolean) | undefined {
   if (range.length > MAX_LENGTH) return undefined;
-  const groups = range.split("||").map((text) => conditions(text.replace(HYPHEN, (whole) => `>=${whole.replace(/\s+-\s+/, ", <=")}`)));
+  const groups = range
+    .split("||")
+    .map((text) => conditions(text.replace(HYPHEN, (whole) => `>=${whole.replace(/\s+-\s+/, ", <=")}`)));
   if (groups.includes(undefined)) return undefined;
   return (version) =>
     groups.some((group) => {

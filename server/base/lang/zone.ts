@@ -15,7 +15,10 @@ export function zoneOffset(timeZone: string, at: number): number {
       second: "numeric",
     }).formatToParts(at);
     const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
-    return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) - Math.floor(at / 1_000) * 1_000;
+    return (
+      Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) -
+      Math.floor(at / 1_000) * 1_000
+    );
   } catch {
     return 0;
   }

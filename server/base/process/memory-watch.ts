@@ -52,7 +52,12 @@ let ids = 0;
 /** Starts the thread that watches, once for this process. It keeps no program alive. */
 function start(): Promise<Worker> {
   thread ??= new Promise((resolve, reject) => {
-    const worker = new Worker(THREAD, { eval: true, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16 } });
+    const worker = new Worker(THREAD, {
+      eval: true,
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 16 },
+    });
     worker.once("message", () => {
       worker.unref();
       resolve(worker);

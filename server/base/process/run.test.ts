@@ -1,8 +1,14 @@
 import { within } from "../../../test/within.ts";
 import { RUN_REASONS, type RunOptions, run } from "./run.ts";
 
-const base: Omit<RunOptions, "args"> = { cwd: "/", deadlineMs: 60_000, maxBytes: 10_000, env: { PATH: "/usr/bin:/bin" } };
-const sh = (script: string, more: Partial<RunOptions> = {}) => run("/bin/sh", { ...base, ...more, args: ["-c", script] });
+const base: Omit<RunOptions, "args"> = {
+  cwd: "/",
+  deadlineMs: 60_000,
+  maxBytes: 10_000,
+  env: { PATH: "/usr/bin:/bin" },
+};
+const sh = (script: string, more: Partial<RunOptions> = {}) =>
+  run("/bin/sh", { ...base, ...more, args: ["-c", script] });
 
 test("gives the exit code, both outputs and passes the input", async () => {
   const got = await sh("cat; echo problem >&2; exit 3", { stdin: "hello" });
@@ -31,7 +37,9 @@ test.each([
 ])("%s", async (_name, touchedMiB, want, script = "exec node -e '%'") => {
   const code = `const b = []; for (let i = 0; i < ${touchedMiB}; i++) b.push(Buffer.alloc(2**20, 1)); const r = Buffer.allocUnsafeSlow(600 * 2**20); if (${touchedMiB}) setInterval(() => {}, 1000)`;
   const got = await sh(script.replace("%", code), { maxResidentBytes: 90 * 2 ** 20, env: { PATH: process.env.PATH! } });
-  expect(got).toMatchObject(want === "done" ? { kind: "done", value: { code: 0 } } : { kind: "stop", reason: RUN_REASONS.memory });
+  expect(got).toMatchObject(
+    want === "done" ? { kind: "done", value: { code: 0 } } : { kind: "stop", reason: RUN_REASONS.memory },
+  );
 });
 test("does not wait for what a child left behind", async () => {
   const started = Date.now();

@@ -54,7 +54,12 @@ export async function run(file: string, options: RunOptions): Promise<Outcome<Ru
   }
   if (signal?.aborted) return stop(RUN_REASONS.cancelled, `${name} was not started: cancelled`);
   return new Promise((resolve) => {
-    const child = spawn(file, [...options.args], { cwd: options.cwd, env: environment(options), detached: true, stdio: "pipe" });
+    const child = spawn(file, [...options.args], {
+      cwd: options.cwd,
+      env: environment(options),
+      detached: true,
+      stdio: "pipe",
+    });
     const memory: MemoryWatch | undefined = child.pid === undefined ? undefined : watchMemory?.(child.pid);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
@@ -80,7 +85,8 @@ export async function run(file: string, options: RunOptions): Promise<Outcome<Ru
       else end(stop(RUN_REASONS.output, `${name} wrote more than ${options.maxBytes} bytes`));
     };
     const deadline = setTimeout(
-      () => end(again(RUN_REASONS.deadline, `${name} did not end within ${Math.round(options.deadlineMs / 100) / 10} s`)),
+      () =>
+        end(again(RUN_REASONS.deadline, `${name} did not end within ${Math.round(options.deadlineMs / 100) / 10} s`)),
       options.deadlineMs,
     );
     const cancel = () => end(stop(RUN_REASONS.cancelled, `${name} was cancelled`));
@@ -101,7 +107,12 @@ export async function run(file: string, options: RunOptions): Promise<Outcome<Ru
     child.stdin.end(options.stdin);
     child.on("error", (error: NodeJS.ErrnoException) => {
       const missing = error.code === "ENOENT";
-      settle(stop(missing ? RUN_REASONS.missing : RUN_REASONS.killed, missing ? `${name} is not installed` : `${name}: ${error.message}`));
+      settle(
+        stop(
+          missing ? RUN_REASONS.missing : RUN_REASONS.killed,
+          missing ? `${name} is not installed` : `${name}: ${error.message}`,
+        ),
+      );
     });
     // What the child left behind goes with it.
     child.on("exit", () => {
@@ -109,7 +120,8 @@ export async function run(file: string, options: RunOptions): Promise<Outcome<Ru
       hardKill ??= setTimeout(force, GRACE_MS);
     });
     child.on("close", (code, by) => {
-      if (memory?.exceeded()) settle(stop(RUN_REASONS.memory, `${name} took more than ${maxResidentBytes} bytes of memory`));
+      if (memory?.exceeded())
+        settle(stop(RUN_REASONS.memory, `${name} took more than ${maxResidentBytes} bytes of memory`));
       else if (ended) settle(ended);
       else if (code === null) settle(again(RUN_REASONS.killed, `${name} was ended by ${by}`));
       else settle(done({ code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString("utf8") }));

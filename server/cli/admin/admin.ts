@@ -30,7 +30,9 @@ export function adminVerbs(root: Command, io: Io): void {
   apikey
     .command("create <id>")
     .summary("make a key; it is shown once")
-    .addOption(new Option("--role <role>", "what it may do").choices(["admin", "editor", "viewer"]).makeOptionMandatory())
+    .addOption(
+      new Option("--role <role>", "what it may do").choices(["admin", "editor", "viewer"]).makeOptionMandatory(),
+    )
     .option("--expires-in <duration>", "how long it works, such as `2d`; 90 days when it is not said")
     .action(
       verb(io, async (s, id: string, flags: { role: string; expiresIn?: string }) => {

@@ -55,7 +55,15 @@ test("a page without a line is not the end, and the limit is", async () => {
     { items: [line(1)], nextCursor: "c" },
   ];
   let n = 0;
-  const { out } = await person(() => ({ body: pages[n++] })).types("audit", "--text", "x", "--limit", "2", "-o", "name");
+  const { out } = await person(() => ({ body: pages[n++] })).types(
+    "audit",
+    "--text",
+    "x",
+    "--limit",
+    "2",
+    "-o",
+    "name",
+  );
   expect([out, n]).toEqual(["2\n1\n", 3]);
 });
 
@@ -69,7 +77,9 @@ test.each([
 
 test("export takes the same filters", async () => {
   const me = person(() => ({ type: "application/x-ndjson", body: "{}" }));
-  expect((await me.types("audit", "export", "--actor", "anna", "--since", "2026-01-01T00:00:00Z", "--org", "o")).out).toBe("{}");
+  expect(
+    (await me.types("audit", "export", "--actor", "anna", "--since", "2026-01-01T00:00:00Z", "--org", "o")).out,
+  ).toBe("{}");
   expect(Object.fromEntries(me.requests[0]!.url.searchParams)).toEqual({
     actor: "anna",
     since: "2026-01-01T00:00:00Z",

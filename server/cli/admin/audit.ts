@@ -47,7 +47,11 @@ export function auditVerbs(root: Command, io: Io): void {
 async function exportTrail(s: Session, flags: Filters & { as: string; to: string }): Promise<void> {
   const query = { ...queryOf(flags), format: flags.as };
   const headers = { accept: flags.as === "csv" ? "text/csv" : "application/x-ndjson" };
-  await save(s, await (await s.api()).send("exportAudit", { query, headers }, AbortSignal.timeout(MAX_WAIT_MS)), flags.to);
+  await save(
+    s,
+    await (await s.api()).send("exportAudit", { query, headers }, AbortSignal.timeout(MAX_WAIT_MS)),
+    flags.to,
+  );
 }
 
 async function list(s: Session, flags: Filters & { limit: string }): Promise<void> {
@@ -90,16 +94,22 @@ const columns = (wide: boolean): Column[] => [
 ];
 
 const targetOf = (o: Json): string =>
-  [field(o, "org"), field(o, "project"), field(o, "target").replace(/^(-\/)+/, "")].filter((part) => part && part !== "-").join("/");
+  [field(o, "org"), field(o, "project"), field(o, "target").replace(/^(-\/)+/, "")]
+    .filter((part) => part && part !== "-")
+    .join("/");
 
 /** `source.targetRevision: main → v2`; in a narrow table only the fields of the first two. */
 function changesOf(o: Json, c: Colours, wide: boolean): string {
   const changes = (o.changes ?? []) as { path: string; before?: unknown; after?: unknown }[];
   const text = (value: unknown) => (value === undefined ? c.dim("none") : one(value));
-  const one = (value: unknown) => printable(typeof value === "string" ? value : JSON.stringify(value)).replace(/\s*\n\s*/g, " ");
-  const name = (path: string) => printable(path.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~"));
+  const one = (value: unknown) =>
+    printable(typeof value === "string" ? value : JSON.stringify(value)).replace(/\s*\n\s*/g, " ");
+  const name = (path: string) =>
+    printable(path.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~"));
   if (wide)
-    return changes.map(({ path, before, after }) => (path ? `${name(path)}: ${text(before)} → ${text(after)}` : one(after))).join("; ");
+    return changes
+      .map(({ path, before, after }) => (path ? `${name(path)}: ${text(before)} → ${text(after)}` : one(after)))
+      .join("; ");
   const shown = changes.slice(0, 2).map(({ path }) => name(path));
   return shown.join(", ") + (changes.length > shown.length ? `, +${changes.length - shown.length}` : "");
 }

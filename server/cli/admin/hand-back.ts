@@ -42,13 +42,23 @@ async function handBack(io: Io, applications: string[], flags: Flags, command: C
     if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
   };
   if (output === "json" || output === "yaml") {
-    io.out.write(output === "json" ? `${JSON.stringify(objects, undefined, 2)}\n` : stringify(objects, { lineWidth: 0 }));
+    io.out.write(
+      output === "json" ? `${JSON.stringify(objects, undefined, 2)}\n` : stringify(objects, { lineWidth: 0 }),
+    );
     return refuse();
   }
-  const rows = objects.map(({ application, object, changes }) => [printable(application), printable(object), changes.join(", ")]);
-  io.out.write(`${table(["APPLICATION", "OBJECT", flags.dryRun ? "WOULD CHANGE" : "CHANGED"], rows, io.out.columns)}\n`);
+  const rows = objects.map(({ application, object, changes }) => [
+    printable(application),
+    printable(object),
+    changes.join(", "),
+  ]);
+  io.out.write(
+    `${table(["APPLICATION", "OBJECT", flags.dryRun ? "WOULD CHANGE" : "CHANGED"], rows, io.out.columns)}\n`,
+  );
   const { green } = paint(io, io.err);
   const what = `${count(rows.length, "object")} of ${count(new Set(objects.map((one) => one.application)).size, "application")}`;
   refuse();
-  io.err.write(flags.dryRun ? `${what} would be handed back\n` : `${green("✓")} ${what} are as Argo CD would have left them\n`);
+  io.err.write(
+    flags.dryRun ? `${what} would be handed back\n` : `${green("✓")} ${what} are as Argo CD would have left them\n`,
+  );
 }

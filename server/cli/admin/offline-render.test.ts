@@ -10,13 +10,17 @@ let dir: string;
 let checkout: string;
 const nobody = () => ({ status: 500 });
 const git = (...args: string[]) =>
-  execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...args], { cwd: checkout, encoding: "utf8" }).trim();
+  execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...args], {
+    cwd: checkout,
+    encoding: "utf8",
+  }).trim();
 const put = (path: string, text: string) => {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   writeFileSync(join(dir, path), text);
   return join(dir, path);
 };
-const map = (name: string, value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {k: ${value}}\n`;
+const map = (name: string, value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {k: ${value}}\n`;
 const app = (spec: object = {}) =>
   JSON.stringify({
     apiVersion: "argoproj.io/v1alpha1",
@@ -35,8 +39,14 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "outpost-render-verb-"));
   checkout = join(dir, "shop");
   put("shop/deploy/a.yaml", map("a", "one"));
-  put("shop/deploy/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n");
-  put("shop/deploy/role.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, namespace: wrong}\n");
+  put(
+    "shop/deploy/secret.yaml",
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n",
+  );
+  put(
+    "shop/deploy/role.yaml",
+    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r, namespace: wrong}\n",
+  );
   git("init", "-q", "-b", "main");
   git("add", "-A");
   git("commit", "-qm", "first");
@@ -53,7 +63,12 @@ test("admin render prints the objects as the controller would apply them, from t
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop" }, data: { k: "two" } },
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new", namespace: "shop" }, data: { k: "x" } },
     { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } },
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: "shop" }, data: { password: "aHVudGVyMg==" } },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "s", namespace: "shop" },
+      data: { password: "aHVudGVyMg==" },
+    },
   ]);
   expect(git("status", "--short").split("\n")).toEqual(["M deploy/a.yaml", "?? deploy/new.yaml"]);
 });
@@ -68,7 +83,16 @@ test("admin render shows a revision of the checkout, and the marks when they are
     ["HEAD~1", "one"],
     [first.slice(0, 8), "one"],
   ] as const) {
-    const { out } = await types("render", join(dir, "app.json"), "--repo", `${URL}=${checkout}`, "--revision", revision, "-o", "json");
+    const { out } = await types(
+      "render",
+      join(dir, "app.json"),
+      "--repo",
+      `${URL}=${checkout}`,
+      "--revision",
+      revision,
+      "-o",
+      "json",
+    );
     expect(JSON.parse(out).items[0].data).toEqual({ k: want });
   }
   const { out } = await types("render", join(dir, "app.json"), "--path", checkout, "--tracking");
@@ -120,7 +144,10 @@ test("admin diff tells what a change would do: against the last commit, with val
   const same = await types("diff", join(dir, "app.json"), "--path", checkout);
   expect([same.exit, same.out]).toEqual([0, ""]);
   put("shop/deploy/a.yaml", map("a", "two"));
-  put("shop/deploy/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter3}\n");
+  put(
+    "shop/deploy/secret.yaml",
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter3}\n",
+  );
   rmSync(join(checkout, "deploy/role.yaml"));
   const { exit, out, err } = await types("diff", join(dir, "app.json"), "--path", checkout);
   expect(exit).toBe(1);
@@ -130,7 +157,13 @@ test("admin diff tells what a change would do: against the last commit, with val
   expect(out).toContain("- delete rbac.authorization.k8s.io/ClusterRole r");
   expect(out).toMatch(/- {3}password: sha256:[0-9a-f]{16}\n.*\+ {3}password: sha256:[0-9a-f]{16}/);
   expect(out).not.toMatch(/hunter|aHVudGVy/);
-  const coloured = await person(nobody, { env: { FORCE_COLOR: "1" } }).types("admin", "diff", join(dir, "app.json"), "--path", checkout);
+  const coloured = await person(nobody, { env: { FORCE_COLOR: "1" } }).types(
+    "admin",
+    "diff",
+    join(dir, "app.json"),
+    "--path",
+    checkout,
+  );
   expect(coloured.out).toContain("[32m");
 });
 
@@ -139,7 +172,10 @@ test("admin diff compares with live objects in files: defaults differ in nothing
     manager: "outpost-controller",
     operation: "Apply",
     apiVersion: "v1",
-    fieldsV1: { "f:data": { "f:k": {}, "f:gone": {} }, "f:metadata": { "f:annotations": { "f:argocd.argoproj.io/tracking-id": {} } } },
+    fieldsV1: {
+      "f:data": { "f:k": {}, "f:gone": {} },
+      "f:metadata": { "f:annotations": { "f:argocd.argoproj.io/tracking-id": {} } },
+    },
   };
   const live = (name: string, data: object, more: object = {}) => ({
     apiVersion: "v1",
@@ -159,19 +195,34 @@ test("admin diff compares with live objects in files: defaults differ in nothing
     live("extra", { k: "v" }),
     { ...live("other", { k: "v" }), metadata: { name: "other", namespace: "shop" } },
     { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" }, rules: null },
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: "shop" }, type: "Opaque", data: { password: "aHVudGVyMg==" } },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "s", namespace: "shop" },
+      type: "Opaque",
+      data: { password: "aHVudGVyMg==" },
+    },
   ];
   put("live/list.json", JSON.stringify({ apiVersion: "v1", kind: "List", items }));
-  const { exit, out } = await types("diff", join(dir, "app.json"), "--path", checkout, "--live", join(dir, "live"), "-o", "json");
+  const { exit, out } = await types(
+    "diff",
+    join(dir, "app.json"),
+    "--path",
+    checkout,
+    "--live",
+    join(dir, "live"),
+    "-o",
+    "json",
+  );
   expect(exit).toBe(1);
   const [a, extra, ...more] = JSON.parse(out).items;
-  expect([a.name, a.change, a.live.includes("gone"), a.desired.includes("gone"), a.desired.includes("by: somebody")]).toEqual([
-    "a",
-    "update",
-    true,
-    false,
-    true,
-  ]);
+  expect([
+    a.name,
+    a.change,
+    a.live.includes("gone"),
+    a.desired.includes("gone"),
+    a.desired.includes("by: somebody"),
+  ]).toEqual(["a", "update", true, false, true]);
   expect([extra.name, extra.change, more]).toEqual(["extra", "delete", []]);
 });
 
@@ -183,12 +234,32 @@ test("what the application ignores differs in nothing", async () => {
 });
 
 const wrong: [string, () => string[], RegExp, number][] = [
-  ["a file without an application", () => ["render", put("x.yaml", map("a", "b"))], /ConfigMap a is neither an Application/, 1],
+  [
+    "a file without an application",
+    () => ["render", put("x.yaml", map("a", "b"))],
+    /ConfigMap a is neither an Application/,
+    1,
+  ],
   ["no folder", () => ["render", join(dir, "app.json"), "--path", join(dir, "none")], /no such file/i, 2],
   ["a mapping that is none", () => ["render", join(dir, "app.json"), "--repo", "x"], /--repo takes URL=FOLDER/, 2],
-  ["a revision that is not there", () => ["render", join(dir, "app.json"), "--path", checkout, "--revision", "v9"], /revision v9/, 1],
-  ["a revision that is an option", () => ["render", join(dir, "app.json"), "--path", checkout, "--revision=--all"], /revision --all/, 1],
-  ["two things to compare with", () => ["diff", join(dir, "app.json"), "--live", dir, "--kubeconfig", "k"], /only one of/, 2],
+  [
+    "a revision that is not there",
+    () => ["render", join(dir, "app.json"), "--path", checkout, "--revision", "v9"],
+    /revision v9/,
+    1,
+  ],
+  [
+    "a revision that is an option",
+    () => ["render", join(dir, "app.json"), "--path", checkout, "--revision=--all"],
+    /revision --all/,
+    1,
+  ],
+  [
+    "two things to compare with",
+    () => ["diff", join(dir, "app.json"), "--live", dir, "--kubeconfig", "k"],
+    /only one of/,
+    2,
+  ],
 ];
 test.each(wrong)("admin render and diff say what is wrong: %s", async (_, argv, want, code) => {
   const { exit, err } = await types(...argv());

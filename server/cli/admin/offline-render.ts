@@ -64,7 +64,8 @@ async function render(io: Io, names: string[], flags: Flags, command: Command): 
   if (rendered.kind !== "done") throw new Failure(rendered.message);
   const e = paint(io, io.err);
   for (const { app, warnings } of rendered.value)
-    for (const warning of warnings) io.err.write(`${e.yellow("warning:")} ${printable(`${app.metadata.name}: ${warning}`)}\n`);
+    for (const warning of warnings)
+      io.err.write(`${e.yellow("warning:")} ${printable(`${app.metadata.name}: ${warning}`)}\n`);
   const objects = rendered.value.flatMap(({ targets, settings }) =>
     targets.map(({ object }) => (flags.tracking ? object : withoutTracking(object, settings.tracking))),
   );
@@ -88,7 +89,8 @@ async function diff(io: Io, names: string[], flags: Flags, command: Command): Pr
   else if (shape === "yaml") io.out.write(stringify({ items: got.value }));
   else if (got.value.length > 0) io.out.write(`${got.value.map((item) => diffText(item, c)).join("\n\n")}\n`);
   const count = got.value.length;
-  if (count > 0) throw new Failure(`${count} object${count === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
+  if (count > 0)
+    throw new Failure(`${count} object${count === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
 }
 
 async function askOf(io: Io, names: string[], flags: Flags) {
@@ -110,18 +112,25 @@ async function askOf(io: Io, names: string[], flags: Flags) {
 }
 
 async function against(io: Io, { againstRevision, live, kubeconfig, context }: Flags) {
-  if (live) return { kind: "objects" as const, files: await files(io, (await Promise.all(live.map(filesBelow))).flat()) };
+  if (live)
+    return { kind: "objects" as const, files: await files(io, (await Promise.all(live.map(filesBelow))).flat()) };
   if (kubeconfig === undefined) return { kind: "revision" as const, revision: againstRevision ?? "HEAD" };
   const { loadConfig } = await OFFLINE.diff();
-  return { kind: "cluster" as const, config: clusterOf(io, loadConfig, { kubeconfig, ...(context === undefined ? {} : { context }) }) };
+  return {
+    kind: "cluster" as const,
+    config: clusterOf(io, loadConfig, { kubeconfig, ...(context === undefined ? {} : { context }) }),
+  };
 }
 
-const files = (io: Io, names: string[]) => Promise.all(names.map(async (name) => ({ name, text: await readInput(io, name) })));
+const files = (io: Io, names: string[]) =>
+  Promise.all(names.map(async (name) => ({ name, text: await readInput(io, name) })));
 
 async function filesBelow(path: string): Promise<string[]> {
   if (path === "-" || !(await info(path)).isDirectory()) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  const found = entries.filter((entry) => entry.isFile() && /\.(ya?ml|json)$/.test(entry.name)).map((e) => join(e.parentPath, e.name));
+  const found = entries
+    .filter((entry) => entry.isFile() && /\.(ya?ml|json)$/.test(entry.name))
+    .map((e) => join(e.parentPath, e.name));
   if (found.length > MAX_FILES) throw usage(`${path} holds more than ${MAX_FILES} files`);
   return found.sort();
 }

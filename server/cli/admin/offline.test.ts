@@ -81,7 +81,11 @@ const wrong: [string, { given: string; custom?: string; want: RegExp }][] = [
   ["nothing", { given: "", want: /holds no object/ }],
   [
     "a check that cannot be read",
-    { given: objects, custom: "resource.customizations: 'a: ['", want: /cm\.yaml: resource\.customizations is not YAML/ },
+    {
+      given: objects,
+      custom: "resource.customizations: 'a: ['",
+      want: /cm\.yaml: resource\.customizations is not YAML/,
+    },
   ],
 ];
 test.each(wrong)("admin health says what is wrong with its input: %s", async (_, { given, custom, want }) => {

@@ -23,7 +23,8 @@ export function offlineVerbs(root: Command, io: Io): void {
     )
     .action(async (suite: string) => {
       const { evalLines, suiteNames } = await OFFLINE.eval();
-      if (!suiteNames().includes(suite)) throw usage(`there is no suite ${JSON.stringify(suite)}; there are ${suiteNames().join(", ")}`);
+      if (!suiteNames().includes(suite))
+        throw usage(`there is no suite ${JSON.stringify(suite)}; there are ${suiteNames().join(", ")}`);
       for await (const line of evalLines(suite, process.stdin)) io.out.write(line);
     });
   admin
@@ -36,7 +37,8 @@ export function offlineVerbs(root: Command, io: Io): void {
     .option("--customizations <file>", "ConfigMap with health checks in Lua (argocd-cm); `-` for standard input")
     .action(async (file: string, { customizations }: { customizations?: string }, command: Command) => {
       if (file === "-" && customizations === "-") throw usage("only one of the two files can be standard input");
-      const custom = customizations === undefined ? undefined : { text: await readInput(io, customizations), file: customizations };
+      const custom =
+        customizations === undefined ? undefined : { text: await readInput(io, customizations), file: customizations };
       const { judgeText } = await OFFLINE.health();
       const judged = await judgeText(await readInput(io, file), file, custom);
       if (judged.kind !== "done") throw usage(judged.message);
@@ -44,7 +46,11 @@ export function offlineVerbs(root: Command, io: Io): void {
         for (const { status, message } of judged.value) io.out.write(`${JSON.stringify({ status, message })}\n`);
         return;
       }
-      const rows = judged.value.map(({ object, status, message }) => [printable(object), colour(io, status), printable(message ?? "")]);
+      const rows = judged.value.map(({ object, status, message }) => [
+        printable(object),
+        colour(io, status),
+        printable(message ?? ""),
+      ]);
       io.out.write(`${table(["OBJECT", "HEALTH", "MESSAGE"], rows, io.out.columns)}\n`);
     });
 }

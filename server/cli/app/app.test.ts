@@ -5,7 +5,13 @@ import { parseResource } from "./resource-name.ts";
 import { drawTree } from "./tree.ts";
 
 const plain = colours(false);
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const app = (status: object) => ({ ...head, id: "web", spec: { agent: "prod", destination: {} }, status });
 const event = (object: object, id: number) => `id: ${id}\nevent: put\ndata: ${JSON.stringify(object)}\n\n`;
 
@@ -83,7 +89,8 @@ test("a difference names the manager of each field", () => {
 
 test("terminate waits for the end of what runs", async () => {
   const me = person(({ operation }) => {
-    if (operation === "terminateApplication") return { status: 202, body: app({ operation: { id: "s1", phase: "Running" } }) };
+    if (operation === "terminateApplication")
+      return { status: 202, body: app({ operation: { id: "s1", phase: "Running" } }) };
     if (operation === "watch")
       return {
         type: "text/event-stream",
@@ -121,11 +128,21 @@ test("an action goes with its parameters; a resource shows what may be done to i
 
 test("a revision says who, when, why and whose signature; charts and sets come as tables", async () => {
   const answers: Record<string, unknown> = {
-    getApplicationRevision: { revision: "abc", author: "Ana <a@x>", message: "Why\n", tags: ["v1"], signature: "Good", signer: "Ana" },
+    getApplicationRevision: {
+      revision: "abc",
+      author: "Ana <a@x>",
+      message: "Why\n",
+      tags: ["v1"],
+      signature: "Good",
+      signer: "Ana",
+    },
     getRepositoryCharts: { items: [{ name: "web", versions: ["2.0.0", "1.0.0"] }] },
     generateApplicationSet: {
       items: [
-        { metadata: { name: "web-a" }, spec: { project: "p", destination: { name: "prod", namespace: "n" }, source: { path: "x" } } },
+        {
+          metadata: { name: "web-a" },
+          spec: { project: "p", destination: { name: "prod", namespace: "n" }, source: { path: "x" } },
+        },
       ],
     },
   };

@@ -54,7 +54,8 @@ export function appVerbs(app: Command, io: Io): void {
         const object = await (await s.api()).call<Schemas["Application"]>("getApplication", { path: { id } });
         const items = object.status.resources ?? [];
         if (s.format === "name") return names(s, items);
-        if (items.length === 0 && s.format !== "json" && s.format !== "yaml") return say(s, s.e.dim("no resources yet"));
+        if (items.length === 0 && s.format !== "json" && s.format !== "yaml")
+          return say(s, s.e.dim("no resources yet"));
         showAs(s, { items }, () => resourceTable(items, s.c));
       }),
     );

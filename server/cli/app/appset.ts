@@ -14,7 +14,10 @@ const columns: Column[] = [
         .filter(Boolean)
         .join(" / "),
   },
-  { head: "REVISION", text: (o) => field(o, "spec.source.targetRevision") || field(o, "spec.sources.0.targetRevision") },
+  {
+    head: "REVISION",
+    text: (o) => field(o, "spec.source.targetRevision") || field(o, "spec.sources.0.targetRevision"),
+  },
   { head: "PATH", text: (o) => field(o, "spec.source.path") || field(o, "spec.sources.0.path") },
 ];
 
@@ -25,7 +28,9 @@ export function setVerbs(parent: Command, io: Io): void {
     .summary("the applications that the set would make now; nothing is changed")
     .action(
       verb(io, async (s, id: string) => {
-        const made = await (await s.api()).call<Schemas["GeneratedApplications"]>("generateApplicationSet", { path: { id } });
+        const made = await (await s.api()).call<Schemas["GeneratedApplications"]>("generateApplicationSet", {
+          path: { id },
+        });
         show(s, made.items, columns, { name: (o) => field(o, "metadata.name"), empty: "it would make no application" });
       }),
     );

@@ -38,7 +38,9 @@ async function diff(s: Session, id: string, { revision, history, full }: Flags):
     say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
   else showAs(s, got, () => got.items.map((item) => diffText(item, s.c, full)).join("\n\n"));
   if (got.items.length > 0)
-    throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
+    throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, {
+      answer: true,
+    });
 }
 
 /** One object's difference: `-` is what is live, `+` is what Git wants. */
@@ -47,11 +49,17 @@ export function diffText(item: Item, c: Colours, full = false): string {
   const paint = { "-": c.red, "+": c.green, " ": (t: string) => t };
   const all = lineDiff(item.live ?? "", item.desired ?? "");
   const lines = (full ? all : hunks(all)).map((l) => paint[l.sign](`  ${l.sign} ${printable(l.text)}`));
-  return [`${verb} ${c.bold(printable(resourceName(item)))}`, ...lines, ...(item.fields ?? []).map((one) => fieldLine(one, c))].join("\n");
+  return [
+    `${verb} ${c.bold(printable(resourceName(item)))}`,
+    ...lines,
+    ...(item.fields ?? []).map((one) => fieldLine(one, c)),
+  ].join("\n");
 }
 
 /** Who wrote what is live: the one to talk to when it should not differ. */
 function fieldLine({ path, manager, subresource }: NonNullable<Item["fields"]>[number], c: Colours): string {
   if (!manager) return c.dim(`    ${printable(path)} is not set in the cluster`);
-  return c.dim(`    ${printable(path)} was set by ${printable(manager)}${subresource ? ` (${printable(subresource)})` : ""}`);
+  return c.dim(
+    `    ${printable(path)} was set by ${printable(manager)}${subresource ? ` (${printable(subresource)})` : ""}`,
+  );
 }

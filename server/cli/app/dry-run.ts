@@ -9,14 +9,15 @@ type Result = Schemas["OperationResult"];
 type Outcome = NonNullable<Result["outcome"]>;
 
 /** In the order of the table: what goes wrong first, what changes nothing last. */
-const WOULD: readonly { outcome: Outcome; word: string; many: string; paint(c: Colours): (text: string) => string }[] = [
-  { outcome: "Failed", word: "fail", many: "would fail", paint: (c) => c.red },
-  { outcome: "Created", word: "create", many: "to create", paint: (c) => c.green },
-  { outcome: "Configured", word: "change", many: "to change", paint: (c) => c.yellow },
-  { outcome: "Pruned", word: "delete", many: "to delete", paint: (c) => c.red },
-  { outcome: "PruneSkipped", word: "leave", many: "to leave", paint: (c) => c.yellow },
-  { outcome: "Unchanged", word: "nothing", many: "unchanged", paint: (c) => c.dim },
-];
+const WOULD: readonly { outcome: Outcome; word: string; many: string; paint(c: Colours): (text: string) => string }[] =
+  [
+    { outcome: "Failed", word: "fail", many: "would fail", paint: (c) => c.red },
+    { outcome: "Created", word: "create", many: "to create", paint: (c) => c.green },
+    { outcome: "Configured", word: "change", many: "to change", paint: (c) => c.yellow },
+    { outcome: "Pruned", word: "delete", many: "to delete", paint: (c) => c.red },
+    { outcome: "PruneSkipped", word: "leave", many: "to leave", paint: (c) => c.yellow },
+    { outcome: "Unchanged", word: "nothing", many: "unchanged", paint: (c) => c.dim },
+  ];
 const placeOf = ({ outcome }: Result): number => WOULD.findIndex((row) => row.outcome === outcome);
 
 const resultsOf = (object: Json): Result[] => object.status?.operation?.results ?? [];
@@ -24,7 +25,10 @@ const resultsOf = (object: Json): Result[] => object.status?.operation?.results 
 /** `2 to create, 1 to change, 3 unchanged`. */
 export function dryRunSummary(object: Json): string {
   const results = resultsOf(object);
-  const counts = WOULD.map(({ outcome, many }) => ({ many, n: results.filter((one) => one.outcome === outcome).length }));
+  const counts = WOULD.map(({ outcome, many }) => ({
+    many,
+    n: results.filter((one) => one.outcome === outcome).length,
+  }));
   return counts.flatMap(({ n, many }) => (n > 0 ? [`${n} ${many}`] : [])).join(", ") || "nothing to do";
 }
 
@@ -41,5 +45,7 @@ export function showDryRun(s: Session, object: Json): void {
       one.outcome === "Failed" || one.outcome === "PruneSkipped" ? printable((one.message ?? "").split("\n")[0]!) : "",
     ];
   });
-  s.io.out.write(`${table(["RESOURCE", "WOULD", "MESSAGE"].map(s.c.bold), rows, s.io.out.isTTY ? s.io.out.columns : undefined)}\n`);
+  s.io.out.write(
+    `${table(["RESOURCE", "WOULD", "MESSAGE"].map(s.c.bold), rows, s.io.out.isTTY ? s.io.out.columns : undefined)}\n`,
+  );
 }

@@ -3,7 +3,11 @@ import { changeOf } from "./history.ts";
 
 const A = "a".repeat(40);
 const B = "b".repeat(40);
-const helm = (replicas: number) => ({ repoURL: "https://git.test/code", path: "web", helm: { valuesObject: { replicas } } });
+const helm = (replicas: number) => ({
+  repoURL: "https://git.test/code",
+  path: "web",
+  helm: { valuesObject: { replicas } },
+});
 const entries = [
   {
     id: 0,
@@ -14,8 +18,22 @@ const entries = [
     source: helm(1),
     images: ["ghcr.io/acme/web:v1"],
   },
-  { id: 1, revision: A, deployedAt: "2026-01-02T00:00:00Z", cause: "Automated", source: helm(2), images: ["ghcr.io/acme/web:v1"] },
-  { id: 2, revision: B, deployedAt: "2026-01-03T00:00:00Z", cause: "Automated", source: helm(2), images: ["ghcr.io/acme/web:v2"] },
+  {
+    id: 1,
+    revision: A,
+    deployedAt: "2026-01-02T00:00:00Z",
+    cause: "Automated",
+    source: helm(2),
+    images: ["ghcr.io/acme/web:v1"],
+  },
+  {
+    id: 2,
+    revision: B,
+    deployedAt: "2026-01-03T00:00:00Z",
+    cause: "Automated",
+    source: helm(2),
+    images: ["ghcr.io/acme/web:v2"],
+  },
 ];
 const commits: Record<string, object> = {
   [A]: { revision: A, author: "Anna <anna@acme.test>", message: "Add the web shop\n\nWith its chart." },
@@ -44,7 +62,9 @@ test("the history says who changed what, and asks for each commit once", async (
 
 test("an entry shows the source that it was deployed from", async () => {
   const { out } = await person(service).types("app", "history", "web", "1");
-  expect(out).toMatch(/entry: +1\n[\s\S]*changed: +values changed[\s\S]*Source\n {2}repoURL: https:\/\/git.test\/code[\s\S]*replicas: 2/);
+  expect(out).toMatch(
+    /entry: +1\n[\s\S]*changed: +values changed[\s\S]*Source\n {2}repoURL: https:\/\/git.test\/code[\s\S]*replicas: 2/,
+  );
   const none = await person(service).types("app", "history", "web", "7");
   expect([none.exit, none.err]).toEqual([3, expect.stringContaining("has no entry 7. It has 0, 1, 2.")]);
 });
@@ -59,7 +79,11 @@ test("commits that the agent cannot tell leave the history as it is", async () =
 });
 
 test.each([
-  [{ id: 1, deployedAt: "", revision: A, source: helm(1) }, { id: 0, deployedAt: "", revision: A, source: helm(1) }, "nothing changed"],
+  [
+    { id: 1, deployedAt: "", revision: A, source: helm(1) },
+    { id: 0, deployedAt: "", revision: A, source: helm(1) },
+    "nothing changed",
+  ],
   [
     { id: 1, deployedAt: "", revision: A, source: { ...helm(1), path: "x" } },
     { id: 0, deployedAt: "", revision: B, source: helm(2) },

@@ -44,7 +44,9 @@ export function historyVerb(app: Command, io: Io): void {
 
 function entryOf(items: Entry[], id: string, text: string): { entry: Entry; before: Entry | undefined } {
   if (!/^\d{1,9}$/.test(text))
-    throw usage(`the id of an entry of the history is a number, not ${JSON.stringify(text)} (outpost app history ${id})`);
+    throw usage(
+      `the id of an entry of the history is a number, not ${JSON.stringify(text)} (outpost app history ${id})`,
+    );
   const at = items.findIndex((one) => one.id === Number(text));
   const known = items.map((one) => one.id).join(", ");
   if (at < 0)
@@ -55,7 +57,12 @@ function entryOf(items: Entry[], id: string, text: string): { entry: Entry; befo
   return { entry: items[at]!, before: items[at - 1] };
 }
 
-async function showEntry(s: Session, api: Api, id: string, { entry, before }: { entry: Entry; before: Entry | undefined }): Promise<void> {
+async function showEntry(
+  s: Session,
+  api: Api,
+  id: string,
+  { entry, before }: { entry: Entry; before: Entry | undefined },
+): Promise<void> {
   if (s.format === "json" || s.format === "yaml") return showAs(s, entry, () => "");
   if (s.format === "name") return void s.io.out.write(`${entry.id}\n`);
   const commit = (await commitsOf(api, id, [entry])).get(revisionOf(entry));
@@ -88,7 +95,10 @@ async function commitsOf(api: Api, id: string, items: readonly Entry[]): Promise
     revisions,
     async (revision) => {
       try {
-        found.set(revision, await api.call<Schemas["RevisionInfo"]>("getApplicationRevision", { path: { id }, query: { revision } }));
+        found.set(
+          revision,
+          await api.call<Schemas["RevisionInfo"]>("getApplicationRevision", { path: { id }, query: { revision } }),
+        );
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
       }
@@ -119,7 +129,8 @@ function historyTable(s: Session, items: readonly Entry[], commits: Commits): st
       printable(commit?.message?.split("\n")[0] ?? "") || "-",
       printable((commit?.author ?? "").replace(/ <.*$/, "")) || "-",
       at > 0 ? changeOf(h, items[at - 1]!) : "first",
-      images.slice(0, wide ? undefined : 2).join(", ") + (!wide && images.length > 2 ? ` +${images.length - 2}` : "") || "-",
+      images.slice(0, wide ? undefined : 2).join(", ") + (!wide && images.length > 2 ? ` +${images.length - 2}` : "") ||
+        "-",
       field(h, "cause") || "-",
       field(h, "initiatedBy") || "-",
     ];
@@ -129,7 +140,8 @@ function historyTable(s: Session, items: readonly Entry[], commits: Commits): st
 }
 
 /** `ghcr.io/acme/web:v2` as `web:v2`; a digest by its beginning. */
-const shortImage = (image: string): string => image.slice(image.lastIndexOf("/") + 1).replace(/(@sha256:[0-9a-f]{8})[0-9a-f]+$/, "$1");
+const shortImage = (image: string): string =>
+  image.slice(image.lastIndexOf("/") + 1).replace(/(@sha256:[0-9a-f]{8})[0-9a-f]+$/, "$1");
 
 const PARTS: readonly (readonly [string, string])[] = [
   ["helm", "values"],
@@ -145,7 +157,9 @@ const PARTS: readonly (readonly [string, string])[] = [
 export function changeOf(entry: Entry, before: Entry): string {
   const [now, then] = [sourcesOf(entry), sourcesOf(before)];
   const known = now.length > 0 && then.length > 0;
-  const parts = PARTS.filter(([key]) => known && canonical(now.map((one) => one[key])) !== canonical(then.map((one) => one[key])));
+  const parts = PARTS.filter(
+    ([key]) => known && canonical(now.map((one) => one[key])) !== canonical(then.map((one) => one[key])),
+  );
   const commit = revisionOf(entry) !== revisionOf(before) || String(entry.revisions) !== String(before.revisions);
   const words = [...(commit ? ["revision"] : []), ...parts.map(([, word]) => word)];
   if (known && now.length !== then.length) words.push("sources");

@@ -20,7 +20,10 @@ test.each([
   ["deployment.apps/api", { group: "apps", kind: "Deployment", name: "api" }],
   ["certificates.cert-manager.io/tls", undefined],
   ["Certificate/tls", { kind: "Certificate", name: "tls" }],
-  ["cert-manager.io/Certificate/web/tls", { group: "cert-manager.io", kind: "Certificate", namespace: "web", name: "tls" }],
+  [
+    "cert-manager.io/Certificate/web/tls",
+    { group: "cert-manager.io", kind: "Certificate", namespace: "web", name: "tls" },
+  ],
 ])("%s names %j", (text, want) => {
   if (want) expect(parseResource(text)).toEqual(want);
   else expect(() => parseResource(text)).toThrow("takes [group/]Kind/[namespace/]name");

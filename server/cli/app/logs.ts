@@ -87,11 +87,18 @@ async function logs(s: Session, id: string, resource: string | undefined, flags:
   const lines = tail === undefined ? undefined : number("--tail", tail);
   const of = await which(api, id, resource, flags);
   const query = { ...of, container, since, previous, follow, tail: lines, timeoutSeconds: seconds };
-  const answer = await api.send("getApplicationLogs", { path: { id }, query, headers: { accept: "text/event-stream" } }, s.io.signal);
+  const answer = await api.send(
+    "getApplicationLogs",
+    { path: { id }, query, headers: { accept: "text/event-stream" } },
+    s.io.signal,
+  );
   let several = false;
   try {
     for await (const { event, data } of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-      const told = JSON.parse(data) as Partial<Line & Schemas["ApplicationLogOpen"]> & { reason?: string; message?: string };
+      const told = JSON.parse(data) as Partial<Line & Schemas["ApplicationLogOpen"]> & {
+        reason?: string;
+        message?: string;
+      };
       if (event === "open") several = (told.streams?.length ?? 0) > 1;
       else if (event === "line") write(s, told as Line, { several, timestamps: timestamps === true });
       else if (event === "note") say(s, s.e.yellow(printable(told.text ?? "")));
@@ -102,7 +109,8 @@ async function logs(s: Session, id: string, resource: string | undefined, flags:
     if (s.io.signal.aborted) return;
     throw error;
   }
-  if (!s.io.signal.aborted) throw new Failure("the logs ended before their end: the connection was lost", EXIT.unreachable);
+  if (!s.io.signal.aborted)
+    throw new Failure("the logs ended before their end: the connection was lost", EXIT.unreachable);
 }
 
 function write(s: Session, line: Line, { several, timestamps }: { several: boolean; timestamps: boolean }): void {
@@ -133,6 +141,7 @@ const MOST_SECONDS = 3_600;
 
 function secondsOf(text: string): number {
   const ms = tryParseDuration(text);
-  if (ms === undefined || ms < 1_000) throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(text)}`);
+  if (ms === undefined || ms < 1_000)
+    throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(text)}`);
   return Math.min(MOST_SECONDS, Math.round(ms / 1_000));
 }

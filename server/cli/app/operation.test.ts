@@ -1,7 +1,13 @@
 import { application } from "../objects/nouns.ts";
 import { person, type Seen } from "../testing.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const app = (status: object) => ({
   ...head,
   id: "web",
@@ -9,13 +15,17 @@ const app = (status: object) => ({
   status: { observedGeneration: 2, ...status },
 });
 const event = (object: object, id: number) => `id: ${id}\nevent: put\ndata: ${JSON.stringify(object)}\n\n`;
-const stream = (...states: object[]) => ({ type: "text/event-stream", body: states.map((state, i) => event(app(state), i)).join("") });
+const stream = (...states: object[]) => ({
+  type: "text/event-stream",
+  body: states.map((state, i) => event(app(state), i)).join(""),
+});
 const done = { id: "s1", phase: "Succeeded", message: "successfully synced" };
 
 describe("rollback", () => {
   const service = (...states: object[]) => {
     return ({ operation }: Seen) => {
-      if (operation === "rollbackApplication") return { status: 202, body: app({ operation: { id: "b1", phase: "Pending" } }) };
+      if (operation === "rollbackApplication")
+        return { status: 202, body: app({ operation: { id: "b1", phase: "Pending" } }) };
       if (operation === "watch")
         return {
           type: "text/event-stream",
@@ -34,15 +44,13 @@ describe("rollback", () => {
     );
     const { exit, err } = await me.types("app", "rollback", "web", "3", "--prune");
     expect([exit, me.requests[0]!.body]).toEqual([0, { id: 3, prune: true }]);
-    for (const part of ["waiting for the agent", "waiting for web", "✓ app web: all synced"]) expect(err).toContain(part);
+    for (const part of ["waiting for the agent", "waiting for web", "✓ app web: all synced"])
+      expect(err).toContain(part);
   });
   test("fails with the agent's reason", async () => {
-    const { exit, err } = await person(service({ id: "b1", phase: "Error", message: "the history has no entry 3" })).types(
-      "app",
-      "rollback",
-      "web",
-      "3",
-    );
+    const { exit, err } = await person(
+      service({ id: "b1", phase: "Error", message: "the history has no entry 3" }),
+    ).types("app", "rollback", "web", "3");
     expect([exit, err]).toEqual([1, expect.stringContaining("the history has no entry 3")]);
   });
   test("takes a number", async () => {
@@ -54,7 +62,8 @@ describe("rollback", () => {
 const syncs =
   (states: object[], answers: Record<string, unknown> = {}, known: object[] = []) =>
   ({ operation }: Seen) => {
-    if (operation === "syncApplication") return { status: 202, body: app({ operation: { id: "s1", phase: "Pending" } }) };
+    if (operation === "syncApplication")
+      return { status: 202, body: app({ operation: { id: "s1", phase: "Pending" } }) };
     if (operation === "watch") return stream(...states);
     return { body: answers[operation!] ?? (operation === "getApplication" ? app({ resources: known }) : {}) };
   };
@@ -64,7 +73,10 @@ describe("sync", () => {
     const left = { kind: "ConfigMap", namespace: "shop", name: "extra", status: "OutOfSync", requiresPruning: true };
     const state = { operation: done, sync: { status: "OutOfSync" }, health: { status: "Healthy" }, resources: [left] };
     const { exit, err } = await person(syncs([state])).types("app", "sync", "web");
-    expect([exit, err]).toEqual([1, expect.stringContaining("ConfigMap shop/extra is no longer in Git; run with --prune to delete it")]);
+    expect([exit, err]).toEqual([
+      1,
+      expect.stringContaining("ConfigMap shop/extra is no longer in Git; run with --prune to delete it"),
+    ]);
   });
 
   test("says that the agent is away and since when, not that all went well", async () => {
@@ -77,7 +89,10 @@ describe("sync", () => {
       "--timeout",
       "3s",
     );
-    expect([exit, err]).toEqual([5, expect.stringMatching(/within 3s: agent prod is not connected \(it was last seen 3\ds ago\)/)]);
+    expect([exit, err]).toEqual([
+      5,
+      expect.stringMatching(/within 3s: agent prod is not connected \(it was last seen 3\ds ago\)/),
+    ]);
   });
 
   const pulling = {
@@ -107,11 +122,24 @@ describe("sync", () => {
   const stuck = { operation: done, sync: { status: "Synced" }, health: { status: "Progressing" } };
   test("names the deepest cause, and ends when waiting does not mend it", async () => {
     const { exit, err } = await person(syncs([stuck], pulling)).types("app", "sync", "web");
-    expect([exit, err]).toEqual([1, expect.stringContaining('Pod web-1: ImagePullBackOff: Back-off pulling image "web:9"')]);
+    expect([exit, err]).toEqual([
+      1,
+      expect.stringContaining('Pod web-1: ImagePullBackOff: Back-off pulling image "web:9"'),
+    ]);
   }, 30_000);
   test("waits on when told so, and the cause is the reason at the end", async () => {
-    const { exit, err } = await person(syncs([stuck], pulling)).types("app", "sync", "web", "--keep-waiting", "--timeout", "2s");
-    expect([exit, err]).toEqual([5, expect.stringContaining("did not get there within 2s: Pod web-1: ImagePullBackOff")]);
+    const { exit, err } = await person(syncs([stuck], pulling)).types(
+      "app",
+      "sync",
+      "web",
+      "--keep-waiting",
+      "--timeout",
+      "2s",
+    );
+    expect([exit, err]).toEqual([
+      5,
+      expect.stringContaining("did not get there within 2s: Pod web-1: ImagePullBackOff"),
+    ]);
   });
 
   const known = [
@@ -130,14 +158,17 @@ describe("sync", () => {
     const me = person(syncs([{ operation: done }], {}, known));
     const got = await me.types("app", "sync", "web", "--resource", text);
     expect([got.exit, got.err]).toEqual([exit, expect.stringMatching(says)]);
-    expect(me.requests.find(({ operation }) => operation === "syncApplication")?.body.resources).toEqual(want && [want]);
+    expect(me.requests.find(({ operation }) => operation === "syncApplication")?.body.resources).toEqual(
+      want && [want],
+    );
   });
 });
 
 test("a rollback to what does not run is not green", async () => {
   const broken = { operation: { ...done, id: "b1" }, health: { status: "Degraded", message: "crash" } };
   const me = person(({ operation }) => {
-    if (operation === "rollbackApplication") return { status: 202, body: app({ operation: { id: "b1", phase: "Pending" } }) };
+    if (operation === "rollbackApplication")
+      return { status: 202, body: app({ operation: { id: "b1", phase: "Pending" } }) };
     return operation === "watch" ? stream(broken) : { body: app({}) };
   });
   const { exit, err } = await me.types("app", "rollback", "web", "0", "--wait", "--timeout", "2s");
@@ -146,9 +177,28 @@ test("a rollback to what does not run is not green", async () => {
 
 describe("sync --dry-run", () => {
   const results = [
-    { kind: "Service", namespace: "web", name: "api", outcome: "Unchanged", message: "Service api unchanged (dry run)" },
-    { group: "apps", kind: "Deployment", namespace: "web", name: "api", outcome: "Created", message: "Deployment api created (dry run)" },
-    { kind: "ConfigMap", namespace: "web", name: "old", outcome: "PruneSkipped", message: "ignored (requires pruning)" },
+    {
+      kind: "Service",
+      namespace: "web",
+      name: "api",
+      outcome: "Unchanged",
+      message: "Service api unchanged (dry run)",
+    },
+    {
+      group: "apps",
+      kind: "Deployment",
+      namespace: "web",
+      name: "api",
+      outcome: "Created",
+      message: "Deployment api created (dry run)",
+    },
+    {
+      kind: "ConfigMap",
+      namespace: "web",
+      name: "old",
+      outcome: "PruneSkipped",
+      message: "ignored (requires pruning)",
+    },
   ];
   test("shows what would become of each object", async () => {
     const state = { operation: { ...done, dryRun: true, results } };
@@ -166,38 +216,62 @@ describe("sync --dry-run", () => {
     expect(err).toContain("dry run: 1 to create, 1 to leave, 1 unchanged");
   });
   test("says why each would fail, and exits 1", async () => {
-    const wrong = { kind: "Secret", namespace: "web", name: "s", outcome: "Failed", message: 'namespaces "web" not found' };
+    const wrong = {
+      kind: "Secret",
+      namespace: "web",
+      name: "s",
+      outcome: "Failed",
+      message: 'namespaces "web" not found',
+    };
     const state = {
-      operation: { id: "s1", phase: "Failed", message: "one or more objects failed", dryRun: true, results: [...results, wrong] },
+      operation: {
+        id: "s1",
+        phase: "Failed",
+        message: "one or more objects failed",
+        dryRun: true,
+        results: [...results, wrong],
+      },
     };
     const { exit, out, err } = await person(syncs([state])).types("app", "sync", "web", "--dry-run");
-    expect([exit, out.split("\n")[1]]).toEqual([1, expect.stringMatching(/^Secret web\/s +fail +namespaces "web" not found$/)]);
+    expect([exit, out.split("\n")[1]]).toEqual([
+      1,
+      expect.stringMatching(/^Secret web\/s +fail +namespaces "web" not found$/),
+    ]);
     expect(err).toContain("dry run: 1 would fail, 1 to create");
   });
   test("that failed is not what is said of the application or of the next sync", async () => {
     const before = { id: "d1", phase: "Failed", message: "one or more objects failed (dry run)", dryRun: true };
-    const states = [{ operation: before }, { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } }];
+    const states = [
+      { operation: before },
+      { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } },
+    ];
     const { exit, err } = await person(syncs(states)).types("app", "sync", "web");
     expect([exit, err.includes("dry run")]).toEqual([0, false]);
-    expect(application(app({ operation: before, sync: { status: "OutOfSync" }, health: { status: "Healthy" } })).reason).toBe(
-      "OutOfSync, Healthy",
-    );
+    expect(
+      application(app({ operation: before, sync: { status: "OutOfSync" }, health: { status: "Healthy" } })).reason,
+    ).toBe("OutOfSync, Healthy");
   });
 });
 
 test("a sync that waits for another operation says which, and how to end it", async () => {
   const other = { operation: { id: "x", phase: "Running", message: "Foo: no such kind. Retrying attempt #2." } };
-  const { err } = await person(syncs([other, { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } }])).types(
-    "app",
-    "sync",
-    "web",
-  );
+  const { err } = await person(
+    syncs([other, { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } }]),
+  ).types("app", "sync", "web");
   expect(err).toContain("waiting for the end of another operation (`outpost app terminate web` ends it): Foo");
 });
 
 test("a sync that cannot begin says within two seconds what is wrong", async () => {
-  const wrong = { type: "ComparisonError", status: "True", reason: "RevisionNotFound", message: "there is no branch `mian`" };
+  const wrong = {
+    type: "ComparisonError",
+    status: "True",
+    reason: "RevisionNotFound",
+    message: "there is no branch `mian`",
+  };
   const pending = { operation: { id: "s1", phase: "Pending" }, conditions: [wrong] };
   const { exit, err } = await person(syncs([pending])).types("app", "sync", "web", "--timeout", "1900ms");
-  expect([exit, err]).toEqual([5, expect.stringContaining("the agent cannot begin: RevisionNotFound: there is no branch `mian`")]);
+  expect([exit, err]).toEqual([
+    5,
+    expect.stringContaining("the agent cannot begin: RevisionNotFound: there is no branch `mian`"),
+  ]);
 });

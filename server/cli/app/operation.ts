@@ -83,14 +83,17 @@ async function sync(s: Session, id: string, flags: SyncFlags): Promise<Json> {
 /** The objects that a person named; a kind that only one group of the application has needs no group. */
 async function resourcesNamed(s: Session, id: string, names: string[]) {
   const wanted = names.map((text) => parseResource(text));
-  const known = ((await (await s.api()).call<Json>("getApplication", { path: { id } })).status?.resources ?? []) as Json[];
+  const known = ((await (await s.api()).call<Json>("getApplication", { path: { id } })).status?.resources ??
+    []) as Json[];
   // Before the first comparison nothing is known: the agent tells then.
   return known.length === 0 ? wanted : wanted.map((one) => findResource(one, known, id));
 }
 
 async function rollback(s: Session, id: string, entry: string, flags: RollbackFlags): Promise<void> {
   if (!/^\d{1,9}$/.test(entry))
-    throw usage(`the id of an entry of the history is a number, not ${JSON.stringify(entry)} (outpost app history ${id})`);
+    throw usage(
+      `the id of an entry of the history is a number, not ${JSON.stringify(entry)} (outpost app history ${id})`,
+    );
   const { prune, dryRun } = flags;
   const headers = { "idempotency-key": crypto.randomUUID() };
   const body = { id: Number(entry), prune, dryRun };
@@ -157,7 +160,8 @@ function ended(o: Json, operation: string | undefined, id: string): Readiness {
       reason: `waiting for the end of another operation (\`outpost app terminate ${id}\` ends it): ${now.message ?? now.phase}`,
     };
   if (!ours || now?.phase === "Pending") return { ready: false, reason: "waiting for the agent" };
-  if (now?.phase === "Succeeded") return { ready: true, reason: now.dryRun ? `dry run: ${dryRunSummary(o)}` : (now.message ?? "done") };
+  if (now?.phase === "Succeeded")
+    return { ready: true, reason: now.dryRun ? `dry run: ${dryRunSummary(o)}` : (now.message ?? "done") };
   const failed = now?.phase === "Failed" || now?.phase === "Error";
   if (failed && now.dryRun && now.results) return { ready: false, failed, reason: `dry run: ${dryRunSummary(o)}` };
   return { ready: false, failed, reason: now?.message ?? `it is ${now?.phase}` };
@@ -173,8 +177,11 @@ async function terminate(s: Session, id: string, flags: { wait: boolean; timeout
   const holds = (o: Json): Readiness => {
     const { phase, message, id: now } = o.status?.operation ?? {};
     const open = ["Pending", "Running", "Terminating"].includes(phase);
-    if (open && running !== undefined && now !== running) throw new Failure(`app ${id}: another operation runs now`, EXIT.failed);
-    return open ? { ready: false, reason: message ?? "waiting for its end" } : { ready: true, reason: message ?? "ended" };
+    if (open && running !== undefined && now !== running)
+      throw new Failure(`app ${id}: another operation runs now`, EXIT.failed);
+    return open
+      ? { ready: false, reason: message ?? "waiting for its end" }
+      : { ready: true, reason: message ?? "ended" };
   };
   asked(s, await waitFor(s, APP, id, { timeout: flags.timeout, holds }));
 }

@@ -45,7 +45,9 @@ async function setAutomated(s: Session, id: string, enabled: boolean): Promise<J
   const automated = found.spec?.syncPolicy?.automated;
   const tell = (text: string) => isTable(s) && say(s, `${s.e.green("✓")} app ${s.e.bold(id)} ${text}`);
   if (!automated && enabled)
-    throw new Failure(`app ${id} has never synced by itself`, EXIT.conflict, { hint: `outpost app set ${id} --auto-sync` });
+    throw new Failure(`app ${id} has never synced by itself`, EXIT.conflict, {
+      hint: `outpost app set ${id} --auto-sync`,
+    });
   if (!automated || (automated.enabled !== false) === enabled) {
     tell(enabled ? "syncs by itself already" : "does not sync by itself already");
     return found;

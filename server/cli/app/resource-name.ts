@@ -53,7 +53,9 @@ export function findResource(wanted: Named, known: readonly Json[], id: string):
   const groups = new Set(fits.map((one) => one.group ?? ""));
   if (groups.size === 1) return { ...wanted, ...([...groups][0] ? { group: [...groups][0] as string } : {}) };
   if (groups.size > 1)
-    throw usage(`${kind} ${name} is ambiguous: application ${id} has it in the groups ${[...groups].join(", ")}; put the group in front`);
+    throw usage(
+      `${kind} ${name} is ambiguous: application ${id} has it in the groups ${[...groups].join(", ")}; put the group in front`,
+    );
   const near = [...known].sort((a, b) => nearness(b, wanted) - nearness(a, wanted)).slice(0, MOST_CANDIDATES);
   const more = known.length > near.length ? ", …" : "";
   throw new Failure(
@@ -62,7 +64,8 @@ export function findResource(wanted: Named, known: readonly Json[], id: string):
   );
 }
 
-const nearness = (one: Json, { kind, name }: Named): number => (one.kind === kind ? 2 : 0) + (one.name === name ? 1 : 0);
+const nearness = (one: Json, { kind, name }: Named): number =>
+  (one.kind === kind ? 2 : 0) + (one.name === name ? 1 : 0);
 
 /** The same with its group: that of Kubernetes' own kinds, else that of what came of the application. */
 export async function withGroup(api: Api, id: string, named: Named): Promise<Named> {

@@ -15,9 +15,13 @@ export function revisionVerb(app: Command, io: Io): void {
     .option("--source <n>", "of an application with several: which source, from 0", "0")
     .action(
       verb(io, async (s, id: string, revision: string | undefined, flags: { source: string }) => {
-        if (!/^\d{1,2}$/.test(flags.source)) throw usage(`--source takes the number of a source, not ${JSON.stringify(flags.source)}`);
+        if (!/^\d{1,2}$/.test(flags.source))
+          throw usage(`--source takes the number of a source, not ${JSON.stringify(flags.source)}`);
         const query = { revision, source: Number(flags.source) };
-        const got = await (await s.api()).call<Schemas["RevisionInfo"]>("getApplicationRevision", { path: { id }, query });
+        const got = await (await s.api()).call<Schemas["RevisionInfo"]>("getApplicationRevision", {
+          path: { id },
+          query,
+        });
         if (s.format === "name") return void s.io.out.write(`${printable(got.revision)}\n`);
         const unproven = got.signature === "None" ? s.c.dim : s.c.red;
         const signed = got.signature === "Good" ? s.c.green : unproven;

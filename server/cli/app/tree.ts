@@ -43,7 +43,12 @@ async function once(s: Session, id: string): Promise<void> {
   if (s.format === "json" || s.format === "yaml") return;
   if (tree.truncated) say(s, s.e.yellow("there are more objects than are shown"));
   for (const { group, kind, namespace, reason } of tree.unseen ?? [])
-    say(s, s.e.yellow(`not looked for: ${[group, kind].filter(Boolean).join("/")}${namespace ? ` in ${namespace}` : ""} (${reason})`));
+    say(
+      s,
+      s.e.yellow(
+        `not looked for: ${[group, kind].filter(Boolean).join("/")}${namespace ? ` in ${namespace}` : ""} (${reason})`,
+      ),
+    );
 }
 
 /** What stands below a node's own mark. */
@@ -62,7 +67,13 @@ export function drawTree(tree: Tree, c: Colours): string {
   }
   const rows: string[][] = [];
   const draw = (node: Node, lead: string, mark: keyof typeof INDENT) => {
-    rows.push([`${c.dim(lead + mark)}${named(node, c)}`, state(node.status, c), state(node.health, c), info(node), field(node, "message")]);
+    rows.push([
+      `${c.dim(lead + mark)}${named(node, c)}`,
+      state(node.status, c),
+      state(node.health, c),
+      info(node),
+      field(node, "message"),
+    ]);
     const children = (node.uid && below.get(node.uid)) || [];
     const next = lead + INDENT[mark];
     for (const [i, child] of children.entries()) draw(child, next, i === children.length - 1 ? "└─ " : "├─ ");
@@ -78,4 +89,5 @@ const named = (node: Node, c: Colours): string => {
   const kind = [node.group, node.kind].filter(Boolean).join("/");
   return `${printable(kind)} ${c.bold(printable(node.name))}${node.hook ? c.dim(" (hook)") : ""}`;
 };
-const info = (node: Node): string => (node.info ?? []).map(({ name, value }) => printable(`${name} ${value}`)).join(", ");
+const info = (node: Node): string =>
+  (node.info ?? []).map(({ name, value }) => printable(`${name} ${value}`)).join(", ");

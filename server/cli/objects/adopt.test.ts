@@ -1,7 +1,13 @@
 import type { Json } from "../show.ts";
 import { person, type Seen } from "../testing.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const live = { namespace: "argocd", name: "web", uid: "k" };
 const app = (id: string, origin: string, more: Json = {}): Json => ({
   ...head,
@@ -25,7 +31,13 @@ test("a list shows the origin only where not everything is managed, and can be l
     return { out, filter: me.requests[0]!.url.searchParams.get("filter") };
   };
   expect((await list([app("a", "managed")])).out).not.toContain("ORIGIN");
-  const mixed = await list([app("a", "managed"), app("b", "generated")], "--origin", "generated", "--filter", "spec.agent=prod");
+  const mixed = await list(
+    [app("a", "managed"), app("b", "generated")],
+    "--origin",
+    "generated",
+    "--filter",
+    "spec.agent=prod",
+  );
   expect(mixed.out).toMatch(/ID\s+ORIGIN\s+AGENT[\s\S]*b\s+generated/);
   expect(mixed.filter).toBe("spec.agent=prod,origin=generated");
   const org = person(() => ({ body: { items: [] } }));

@@ -15,7 +15,10 @@ export const isDiscovered = (noun: Noun): boolean => schemas[noun.schema]?.prope
 
 export const ORIGINS: readonly string[] = schemas.Origin!.enum;
 
-const origin: Column = { head: "ORIGIN", text: (o, c) => (o.origin === "managed" ? "managed" : c.yellow(field(o, "origin"))) };
+const origin: Column = {
+  head: "ORIGIN",
+  text: (o, c) => (o.origin === "managed" ? "managed" : c.yellow(field(o, "origin"))),
+};
 
 /** The columns of a list, with the origin after the scope where there is more than what the service manages. */
 export function columnsOf(noun: Noun, objects: readonly Json[]): Column[] {
@@ -34,11 +37,20 @@ export function adoptVerb(parent: Command, io: Io, noun: Noun): void {
         const found = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
         const forPeople = s.format === "table" || s.format === "wide";
         if ((found.origin ?? "managed") === "managed") {
-          if (forPeople) return say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} is managed already: there is nothing to take over`);
+          if (forPeople)
+            return say(
+              s,
+              `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} is managed already: there is nothing to take over`,
+            );
           return show(s, [found], [], { one: true });
         }
         const spec = await withCluster(api, found);
-        const call = { path: { id }, query: { adopt: true }, body: { spec }, headers: { "if-match": `"${found.version}"` } };
+        const call = {
+          path: { id },
+          query: { adopt: true },
+          body: { spec },
+          headers: { "if-match": `"${found.version}"` },
+        };
         const taken = await api.call<Json>(`put${noun.schema}` as OperationId, call);
         if (forPeople) say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} taken over`);
         else show(s, [taken], [], { one: true });
@@ -54,7 +66,9 @@ async function withCluster(api: Api, { spec, live }: Json): Promise<Json> {
   const { items } = await api.call<{ items: Json[] }>(listOf(clusters), {
     query: { limit: 500, filter: `origin=managed,spec.agent=${spec.agent}` },
   });
-  const cluster = items.find((one) => (server ? one.spec.server === server : one.id === name || one.live?.displayName === name));
+  const cluster = items.find((one) =>
+    server ? one.spec.server === server : one.id === name || one.live?.displayName === name,
+  );
   if (!cluster)
     throw usage(
       `it deploys to the cluster ${server ?? name}, which is not registered in this scope: register it, or take it over first with \`outpost cluster adopt\``,

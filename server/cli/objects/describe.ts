@@ -21,7 +21,10 @@ export function describe(o: Json, noun: Noun, c: Colours, stale?: string): strin
   const spec = flat(o.spec ?? {});
   if (spec.length) blocks.push(`${c.bold("Spec")}\n${indent(pairs(spec))}`);
   const { conditions, resources, history, applications, ...rest } = (o.status ?? {}) as Json;
-  const status = flat(rest).map(([k, v]): [string, string] => [k, /(^|\.)(status|state|phase)$/.test(k) ? state(v, c) : v]);
+  const status = flat(rest).map(([k, v]): [string, string] => [
+    k,
+    /(^|\.)(status|state|phase)$/.test(k) ? state(v, c) : v,
+  ]);
   if (status.length) blocks.push(`${c.bold("Status")}\n${indent(pairs(status))}`);
   if (conditions?.length) blocks.push(`${c.bold("Conditions")}\n${indent(conditionTable(conditions, c))}`);
   if (applications?.length) blocks.push(`${c.bold("Applications")}\n${indent(applicationTable(applications, c))}`);

@@ -1,6 +1,12 @@
 import { person } from "../testing.ts";
 
-const head = { uid: "u", generation: 1, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 1,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const ready = { observedGeneration: 1, sync: { status: "Synced" }, health: { status: "Healthy" } };
 const app = (id: string, agent: string) => ({ ...head, id, spec: { agent, destination: {} }, status: ready });
 const agent = (connected: boolean) => ({

@@ -35,16 +35,23 @@ export function explainer(api: Api, id: string, giveUp: boolean): (object: Json)
     const failed = giveUp && cause.lasting && looks >= LOOKS;
     const line = failed && cause.crashes ? await lastLine(api, id, cause.of) : undefined;
     const said = line ? `${cause.text}; its last line: ${line}` : cause.text;
-    return { ready: false, reason: failed ? `${said} (waiting does not mend this; --keep-waiting waits all the same)` : said, failed };
+    return {
+      ready: false,
+      reason: failed ? `${said} (waiting does not mend this; --keep-waiting waits all the same)` : said,
+      failed,
+    };
   };
 }
 
-const isUnhealthy = ({ status }: Json): boolean => ["Progressing", "Degraded", "Missing"].includes(status?.health?.status);
+const isUnhealthy = ({ status }: Json): boolean =>
+  ["Progressing", "Degraded", "Missing"].includes(status?.health?.status);
 
 /** An operation that was asked for does not begin while the agent cannot read or place what it wants: that is told, and not that one waits. */
 function whyNotBegun({ status, generation }: Json): string | undefined {
   if (status?.operation?.phase !== "Pending" || (status.observedGeneration ?? 0) < generation) return undefined;
-  const wrong = ((status.conditions ?? []) as Json[]).find(({ type, status: is }) => is === "True" && /Error$/.test(String(type)));
+  const wrong = ((status.conditions ?? []) as Json[]).find(
+    ({ type, status: is }) => is === "True" && /Error$/.test(String(type)),
+  );
   return wrong && `the agent cannot begin: ${wrong.reason ?? wrong.type}: ${wrong.message}`;
 }
 
@@ -129,6 +136,9 @@ export function markStale(columns: readonly Column[], stale: ReadonlyMap<Json, s
   if (stale.size === 0) return [...columns];
   return columns.map((column) => {
     if (column.head !== "MESSAGE") return column;
-    return { ...column, text: (o, c) => [stale.has(o) ? c.yellow(stale.get(o)!) : "", column.text(o, c)].filter(Boolean).join("; ") };
+    return {
+      ...column,
+      text: (o, c) => [stale.has(o) ? c.yellow(stale.get(o)!) : "", column.text(o, c)].filter(Boolean).join("; "),
+    };
   });
 }

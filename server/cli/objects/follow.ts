@@ -26,15 +26,23 @@ export const follow = (api: Api, { collection }: Noun, what: Followed, signal: A
   changes(api, "watch", { path: { collection }, query: { ...what } }, signal);
 
 /** Follows several collections in one stream; the `object` of each change says its collection. */
-export const followAll = (api: Api, query: Record<string, string | boolean | undefined>, signal: AbortSignal): AsyncGenerator<Change> =>
-  changes(api, "watchAll", { query }, signal);
+export const followAll = (
+  api: Api,
+  query: Record<string, string | boolean | undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<Change> => changes(api, "watchAll", { query }, signal);
 
 interface Asked {
   path?: Record<string, string>;
   query: Record<string, string | boolean | undefined>;
 }
 
-async function* changes(api: Api, operation: "watch" | "watchAll", asked: Asked, signal: AbortSignal): AsyncGenerator<Change> {
+async function* changes(
+  api: Api,
+  operation: "watch" | "watchAll",
+  asked: Asked,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
   let since: string | undefined;
   let first = true;
   while (!signal.aborted) {

@@ -20,7 +20,9 @@ const CASES: [what: string, text: string | undefined, want: RegExp][] = [
   ["names a context that it does not have", "current-context: a\n", /kubeconfig has no context "a"/],
 ];
 
-test.each(COMMANDS.flatMap((argv) => CASES.map(([what, text, want]) => ({ argv, what, text, want, command: argv.join(" ") }))))(
+test.each(
+  COMMANDS.flatMap((argv) => CASES.map(([what, text, want]) => ({ argv, what, text, want, command: argv.join(" ") }))),
+)(
   "a kubeconfig that $what is a mistake of the command line in one sentence: $command",
   async ({ argv, text, want }) => {
     const file = join(dir, "config");

@@ -44,21 +44,32 @@ interface Row {
 
 async function migrate(io: Io, applications: string[], flags: Flags, command: Command): Promise<void> {
   if (!flags.check)
-    throw usage("give --check: this command only tells what would change; the switch is `helm upgrade` with the value `engine`");
+    throw usage(
+      "give --check: this command only tells what would change; the switch is `helm upgrade` with the value `engine`",
+    );
   const rows: Row[] = [];
   const { checked, failed, writes } =
-    flags.to === "outpost" ? await toOutpost(io, applications, flags, rows) : await toArgo(io, applications, flags, rows);
+    flags.to === "outpost"
+      ? await toOutpost(io, applications, flags, rows)
+      : await toArgo(io, applications, flags, rows);
   const { output } = command.optsWithGlobals<{ output?: string }>();
   const found = { checked, changes: rows, failed };
   if (output === "json") io.out.write(`${JSON.stringify(found, undefined, 2)}\n`);
   else if (output === "yaml") io.out.write(stringify(found, { lineWidth: 0 }));
   else if (rows.length) {
-    const cells = rows.map(({ application, object, change, when }) => [printable(application), printable(object), printable(change), when]);
+    const cells = rows.map(({ application, object, change, when }) => [
+      printable(application),
+      printable(object),
+      printable(change),
+      when,
+    ]);
     io.out.write(`${table(["APPLICATION", "OBJECT", "WOULD CHANGE", "WHEN"], cells, io.out.columns)}\n`);
   }
   if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
   if (writes) throw new Failure(`${count(writes, "object")} would be written by engine ${flags.to}`, EXIT.failed);
-  io.err.write(`${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${count(checked, "application")}\n`);
+  io.err.write(
+    `${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${count(checked, "application")}\n`,
+  );
 }
 
 type Found = { checked: number; failed: string[]; writes: number };
@@ -66,7 +77,12 @@ type Found = { checked: number; failed: string[]; writes: number };
 async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
   const { checkMigration, loadConfig } = await OFFLINE.migrate();
   const config = clusterOf(io, loadConfig, flags);
-  const found = await checkMigration({ config, namespace: flags.namespace, applications, env: io.env as NodeJS.ProcessEnv });
+  const found = await checkMigration({
+    config,
+    namespace: flags.namespace,
+    applications,
+    env: io.env as NodeJS.ProcessEnv,
+  });
   if (found.kind !== "done") throw new Failure(found.message, EXIT.failed);
   const { checked, differing, failed } = found.value;
   for (const { application, object, change, fields, atOnce } of differing) {

@@ -8,10 +8,27 @@ import { NOUNS } from "./nouns.ts";
 import { application, applicationSet, delivered, held, webhook } from "./views/readiness.ts";
 import { gnupgKey } from "./views/trust.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 const seen = { observedGeneration: 2, delivery: { state: "Delivered" } };
-const made = { type: "ResourcesUpToDate", status: "True", reason: "ApplicationSetUpToDate", message: "", lastTransitionTime: "x" };
-const object = (spec: Json, status: Json = {}): Json => ({ ...head, id: "a", spec: { agent: "prod", ...spec }, status });
+const made = {
+  type: "ResourcesUpToDate",
+  status: "True",
+  reason: "ApplicationSetUpToDate",
+  message: "",
+  lastTransitionTime: "x",
+};
+const object = (spec: Json, status: Json = {}): Json => ({
+  ...head,
+  id: "a",
+  spec: { agent: "prod", ...spec },
+  status,
+});
 
 let dir: string;
 beforeEach(async () => {
@@ -51,7 +68,17 @@ test("generators and template come from files, in YAML or JSON", async () => {
   const generators = await file("generators.yaml", "- list:\n    elements: [{ name: a }]\n");
   const template = await file("template.json", '{"metadata":{"name":"{{ .name }}"},"spec":{"project":"default"}}');
   const me = person(() => ({ body: object({}) }));
-  const words = ["appset", "create", "a", "--agent", "prod", "--generators-file", generators, "--template-file", template];
+  const words = [
+    "appset",
+    "create",
+    "a",
+    "--agent",
+    "prod",
+    "--generators-file",
+    generators,
+    "--template-file",
+    template,
+  ];
   const { exit, err } = await me.types(...words, "--applications-sync", "create-update");
   expect([exit, err]).toEqual([0, "✓ appset a created\n"]);
   expect(me.requests[0]!.body.spec).toEqual({
@@ -90,25 +117,73 @@ test("the credentials of a template are sealed to its agent, bound to the templa
     if (operation === "getAgent") return { body: object({}, { sealKey: { id: "k1", publicKey: keys.publicKey } }) };
     return { body: object({}) };
   });
-  const words = ["repocreds", "create", "team", "--agent", "prod", "--url", "https://git.test/team/", "--github-app-id", "7"];
+  const words = [
+    "repocreds",
+    "create",
+    "team",
+    "--agent",
+    "prod",
+    "--url",
+    "https://git.test/team/",
+    "--github-app-id",
+    "7",
+  ];
   const { exit, err } = await me.types(...words, "--github-app-private-key-file", "-");
   expect([exit, err]).toEqual([0, "✓ repocreds team created\n"]);
   expect(JSON.stringify(me.requests)).not.toContain("secret-from-stdin");
   const { spec } = me.requests.find((r) => r.operation === "putRepositoryCredential")!.body;
   expect(spec.githubApp).toEqual({ id: 7 });
-  const context = { account: "default", org: undefined, project: undefined, collection: "repositorycredentials", id: "team" } as const;
-  expect(await open(keys.privateKey, context, spec.sealedCredentials)).toEqual({ githubAppPrivateKey: "secret-from-stdin" });
+  const context = {
+    account: "default",
+    org: undefined,
+    project: undefined,
+    collection: "repositorycredentials",
+    id: "team",
+  } as const;
+  expect(await open(keys.privateKey, context, spec.sealedCredentials)).toEqual({
+    githubAppPrivateKey: "secret-from-stdin",
+  });
 });
 
 test.each<[string, string, Json, string]>([
-  ["appset", "2 of 3 applications", object({}, { ...seen, conditions: [made], applications: apps("a", "b", "-c") }), " 2/3 "],
-  ["appset", "the one that is not there", object({}, { ...seen, conditions: [made], applications: apps("-c") }), "application c: no space"],
+  [
+    "appset",
+    "2 of 3 applications",
+    object({}, { ...seen, conditions: [made], applications: apps("a", "b", "-c") }),
+    " 2/3 ",
+  ],
+  [
+    "appset",
+    "the one that is not there",
+    object({}, { ...seen, conditions: [made], applications: apps("-c") }),
+    "application c: no space",
+  ],
   ["appproject", "what it permits", object({ sourceRepos: ["*"], destinations: [{}, {}] }, seen), " 1        2 "],
-  ["cert", "when it ends", object({ type: "https", host: "git.test" }, { ...seen, expiresAt: "2027-05-01T00:00:00Z" }), "2027-05-01"],
-  ["gpg", "that it has ended", object({}, { ...seen, keyId: "4AEE18F83AFDEB23", expiresAt: "2020-01-01T00:00:00Z" }), "expired at 2020"],
+  [
+    "cert",
+    "when it ends",
+    object({ type: "https", host: "git.test" }, { ...seen, expiresAt: "2027-05-01T00:00:00Z" }),
+    "2027-05-01",
+  ],
+  [
+    "gpg",
+    "that it has ended",
+    object({}, { ...seen, keyId: "4AEE18F83AFDEB23", expiresAt: "2020-01-01T00:00:00Z" }),
+    "expired at 2020",
+  ],
   ["gpg", "that it never ends", object({}, { ...seen, keyId: "4AEE18F83AFDEB23" }), " never "],
-  ["repocreds", "where its credentials are", object({ url: "https://git.test/" }, { ...seen, credentials: "Pending" }), " Pending "],
-  ["webhook", "what the last call was", object({ provider: "gitea" }, { lastOutcome: "SignatureInvalid" }), " SignatureInvalid "],
+  [
+    "repocreds",
+    "where its credentials are",
+    object({ url: "https://git.test/" }, { ...seen, credentials: "Pending" }),
+    " Pending ",
+  ],
+  [
+    "webhook",
+    "what the last call was",
+    object({ provider: "gitea" }, { lastOutcome: "SignatureInvalid" }),
+    " SignatureInvalid ",
+  ],
 ])("the table of %s shows %s", async (word, _what, one, want) => {
   const { exit, out } = await person(() => ({ body: { items: [one] } })).types(word, "list");
   expect([exit, out]).toEqual([0, expect.stringContaining(want)]);
@@ -116,7 +191,8 @@ test.each<[string, string, Json, string]>([
 
 test("a set is shown with its applications as a table, and the step where there are steps", async () => {
   const status = { ...seen, conditions: [made], applications: apps("a", "-c") };
-  const get = async (more: Json) => (await person(() => ({ body: object({}, { ...status, ...more }) })).types("appset", "get", "a")).out;
+  const get = async (more: Json) =>
+    (await person(() => ({ body: object({}, { ...status, ...more }) })).types("appset", "get", "a")).out;
   expect(await get({})).toMatch(
     /Applications\n +NAME +SYNC +HEALTH +REVISION +MESSAGE\n +a +Synced +Healthy[^\n]*\n +c +Synced +Degraded +\S* +no space/,
   );
@@ -140,7 +216,13 @@ test.each<[string, (o: Json) => { ready: boolean; reason: string }, Json, boolea
   ],
   ["with the agent", held, object({}, seen), true, "the agent has it"],
   ["found in the cluster", held, { ...object({}), origin: "discovered" }, true, "sees it in the cluster"],
-  ["a repository found in the cluster", delivered, { ...object({}), origin: "discovered" }, true, "sees it in the cluster"],
+  [
+    "a repository found in the cluster",
+    delivered,
+    { ...object({}), origin: "discovered" },
+    true,
+    "sees it in the cluster",
+  ],
   [
     "a set found in the cluster",
     applicationSet,
@@ -150,7 +232,13 @@ test.each<[string, (o: Json) => { ready: boolean; reason: string }, Json, boolea
   ],
   ["not compared yet", application, object({}, { observedGeneration: 9 }), false, "not compared with Git yet"],
   ["not generated", applicationSet, object({}, { ...seen, conditions: [] }), false, "to be made"],
-  ["all there", applicationSet, object({}, { ...seen, conditions: [made], applications: apps("a") }), true, "1 application, Synced"],
+  [
+    "all there",
+    applicationSet,
+    object({}, { ...seen, conditions: [made], applications: apps("a") }),
+    true,
+    "1 application, Synced",
+  ],
   ["revoked", gnupgKey, object({}, { ...seen, revoked: true }), false, "revoked"],
   ["never called", webhook, object({}), true, "never called"],
   ["wrongly signed", webhook, object({}, { lastOutcome: "SignatureInvalid" }), true, "not signed with its secret"],

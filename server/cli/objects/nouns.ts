@@ -26,14 +26,23 @@ export interface Noun extends View {
 /** What the contract says of each noun, and how it is shown. */
 export const NOUNS: readonly Noun[] = (Object.keys(VIEWS) as Collection[]).map((collection) => {
   const { name, delivered, cascade = false, cli }: NounRow = nouns[collection];
-  return { ...cli, ...VIEWS[collection], collection, schema: name, cascade, force: delivered !== undefined || collection === "agents" };
+  return {
+    ...cli,
+    ...VIEWS[collection],
+    collection,
+    schema: name,
+    cascade,
+    force: delivered !== undefined || collection === "agents",
+  };
 });
 
 export const manyOf = (noun: Noun): string => noun.many ?? noun.collection;
 
 /** The operation that lists a collection. */
 export const listOf = ({ collection }: Noun): OperationId =>
-  (Object.keys(operations) as OperationId[]).find((id) => operations[id].method === "GET" && operations[id].path === `/v1/${collection}`)!;
+  (Object.keys(operations) as OperationId[]).find(
+    (id) => operations[id].method === "GET" && operations[id].path === `/v1/${collection}`,
+  )!;
 
 export const nounOf = (word: string): Noun | undefined =>
   NOUNS.find((n) => [n.word, ...n.alias, n.schema, n.collection].some((w) => w.toLowerCase() === word.toLowerCase()));

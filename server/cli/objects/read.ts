@@ -43,7 +43,10 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
     .alias("ls")
     .summary(`list ${manyOf(noun)}`)
     .option(...FILTER)
-    .option("--sort-by <field>", "in the order of a column or of a field such as `createdAt`; `-age` the other way round")
+    .option(
+      "--sort-by <field>",
+      "in the order of a column or of a field such as `createdAt`; `-age` the other way round",
+    )
     .option("--inherited", "also those of the scopes below this one")
     .option("--limit <n>", "at most so many")
     .option("-w, --watch", "go on with the changes, until Ctrl-C");
@@ -61,7 +64,8 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
         const object = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
         const stale = goesStale(s, noun) ? await staleOf(api, [object]) : new Map<Json, string>();
         const columns = markStale(noun.columns, stale);
-        if (s.format === "name" || s.format === "wide") show(s, [object], columns, { name: (o) => `${noun.word}/${o.id}` });
+        if (s.format === "name" || s.format === "wide")
+          show(s, [object], columns, { name: (o) => `${noun.word}/${o.id}` });
         else showAs(s, withKind(noun, object), () => describe(object, noun, s.c, stale.get(object)));
       }),
     );
@@ -94,7 +98,9 @@ async function listAll(s: Session, noun: Noun, flags: ListFlags): Promise<void> 
   const api = await s.api();
   const filter = [filterOf(flags), flags.origin && `origin=${flags.origin}`].filter(Boolean).join(",") || undefined;
   if (flags.watch && (filter || flags.sortBy || flags.limit))
-    throw usage("--watch shows every change of the scope: leave --filter, --selector, --origin, --sort-by and --limit out");
+    throw usage(
+      "--watch shows every change of the scope: leave --filter, --selector, --origin, --sort-by and --limit out",
+    );
   if (flags.watch) return watch(s, noun, undefined, flags.inherited);
   const found = sortBy(await allOf(api, noun, { ...flags, filter }), flags.sortBy, noun.columns);
   const stale = goesStale(s, noun) ? await staleOf(api, found) : new Map<Json, string>();
@@ -125,7 +131,8 @@ async function watch(s: Session, noun: Noun, id?: string, inherited?: boolean): 
   let heads = true;
   for await (const change of follow(api, noun, { id, inherited }, s.io.signal)) {
     if (change.event === "bookmark") continue;
-    if (s.format === "json" || s.format === "yaml") s.io.out.write(`${JSON.stringify({ event: change.event, object: change.object })}\n`);
+    if (s.format === "json" || s.format === "yaml")
+      s.io.out.write(`${JSON.stringify({ event: change.event, object: change.object })}\n`);
     else if (s.format === "name") s.io.out.write(`${change.event} ${noun.word}/${field(change.object, "id")}\n`);
     else if (change.event === "delete") s.io.out.write(`${field(change.object, "id")}  ${s.c.red("deleted")}\n`);
     else {

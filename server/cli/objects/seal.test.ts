@@ -6,7 +6,13 @@ import { fingerprintOf } from "../../../openapi/known-agents.ts";
 import { generateSealKeys, open } from "../../../openapi/seal.ts";
 import { person, type Seen } from "../testing.ts";
 
-const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
+const head = {
+  uid: "u",
+  generation: 2,
+  version: "7",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
 
 /** A service with one enrolled agent and one repository. */
 async function world(stored: object) {
@@ -23,12 +29,27 @@ const context = { account: "default", collection: "repositories", id: "code" } a
 
 test("credentials are sealed for the addresses that they are given with", async () => {
   const { me, keys } = await world({});
-  const words = ["repo", "create", "code", "--agent", "prod", "--url", "https://git.test/a", "--proxy", "http://proxy.test"];
+  const words = [
+    "repo",
+    "create",
+    "code",
+    "--agent",
+    "prod",
+    "--url",
+    "https://git.test/a",
+    "--proxy",
+    "http://proxy.test",
+  ];
   const { exit, err } = await me.types(...words, "--password-file", "-");
   expect([exit, err]).toEqual([0, "✓ repo code created\n"]);
   const { spec } = me.requests.find((r) => r.operation === "putRepository")!.body;
   expect(spec.sealedCredentials.audience).toEqual(audienceOf("repositories", spec));
-  expect(spec.sealedCredentials.audience).toMatchObject({ scheme: "https", host: "git.test", port: "443", proxy: "http://proxy.test" });
+  expect(spec.sealedCredentials.audience).toMatchObject({
+    scheme: "https",
+    host: "git.test",
+    port: "443",
+    proxy: "http://proxy.test",
+  });
   expect(await open(keys.privateKey, context, spec.sealedCredentials)).toEqual({ password: "secret-from-stdin" });
 });
 
@@ -36,7 +57,17 @@ test("credentials of a patch are sealed for the addresses that the object will h
   const githubApp = { id: 7, enterpriseBaseUrl: "https://ghe.test/api/v3" };
   const stored = { agent: "prod", url: "https://git.test/a", proxy: "http://proxy.test", insecure: true, githubApp };
   const { me, keys } = await world(stored);
-  const words = ["repo", "patch", "code", "--url", "https://other.test/a", "--set", "proxy=null", "--set", "githubApp.id=8"];
+  const words = [
+    "repo",
+    "patch",
+    "code",
+    "--url",
+    "https://other.test/a",
+    "--set",
+    "proxy=null",
+    "--set",
+    "githubApp.id=8",
+  ];
   const { exit, err } = await me.types(...words, "--github-app-private-key-file", "-");
   expect([exit, err]).toEqual([0, "✓ repo code changed\n"]);
   const { sealedCredentials } = me.requests.find((r) => r.operation === "patchRepository")!.body.spec;
@@ -50,7 +81,11 @@ test("credentials are sealed to no other key than before, whatever account the s
   try {
     const [first, second] = [await generateSealKeys(), await generateSealKeys()];
     let [offered, account] = [first.publicKey, "default"];
-    const env = { OUTPOST_ENDPOINT: "https://service.test", OUTPOST_API_KEY: "opk_default_x", OUTPOST_CONFIG: join(dir, "config.json") };
+    const env = {
+      OUTPOST_ENDPOINT: "https://service.test",
+      OUTPOST_API_KEY: "opk_default_x",
+      OUTPOST_CONFIG: join(dir, "config.json"),
+    };
     const typing = (more: object = {}) => {
       const me = person(
         ({ operation }: Seen) => {
@@ -61,7 +96,17 @@ test("credentials are sealed to no other key than before, whatever account the s
         },
         { env: { ...env, ...more } },
       );
-      return me.types("repo", "create", "code", "--agent", "prod", "--url", "https://git.test/a", "--password-file", "-");
+      return me.types(
+        "repo",
+        "create",
+        "code",
+        "--agent",
+        "prod",
+        "--url",
+        "https://git.test/a",
+        "--password-file",
+        "-",
+      );
     };
     expect((await typing()).exit).toBe(0);
     expect((await typing()).exit).toBe(0);

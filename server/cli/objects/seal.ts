@@ -12,7 +12,13 @@ import type { Json } from "../show.ts";
  * never leave this machine in clear. `whole` is the specification as it will be stored: for a patch, that of the stored object with the changes
  * in it. The envelope opens for its agent and its addresses only.
  */
-export async function sealCredentials(io: Io, api: Api, collection: string, { id, scope, spec }: One, whole: Json): Promise<Json> {
+export async function sealCredentials(
+  io: Io,
+  api: Api,
+  collection: string,
+  { id, scope, spec }: One,
+  whole: Json,
+): Promise<Json> {
   if (!isSealed(collection) || !spec.credentials) return spec;
   const { credentials, ...rest } = spec;
   const [owner, name] = agentScope(String(whole.agent ?? ""), scope);
@@ -22,9 +28,13 @@ export async function sealCredentials(io: Io, api: Api, collection: string, { id
   ]);
   const key = found.status.sealKey;
   if (!key)
-    throw new Failure(`credentials cannot be sealed: agent ${name} has not enrolled yet, so it has no key`, EXIT.conflict, {
-      hint: `outpost agent wait ${name}`,
-    });
+    throw new Failure(
+      `credentials cannot be sealed: agent ${name} has not enrolled yet, so it has no key`,
+      EXIT.conflict,
+      {
+        hint: `outpost agent wait ${name}`,
+      },
+    );
   const { endpoint, apiKey = "" } = api.target;
   const where = { endpoint, account: accountOfKey(apiKey), org: owner.org, project: owner.project, agent: name };
   const refused = refusedKey(io.env, { ...where, publicKey: key.publicKey });
@@ -34,7 +44,11 @@ export async function sealCredentials(io: Io, api: Api, collection: string, { id
 }
 
 /** An agent that was just created: its key is not the one that an agent of this id had before. */
-export function forgetKey(io: Io, { target: { endpoint, apiKey = "" } }: Api, { id, scope }: Pick<One, "id" | "scope">): void {
+export function forgetKey(
+  io: Io,
+  { target: { endpoint, apiKey = "" } }: Api,
+  { id, scope }: Pick<One, "id" | "scope">,
+): void {
   forgetAgent(io.env, { endpoint, account: accountOfKey(apiKey), org: scope.org, project: scope.project, agent: id });
 }
 

@@ -52,7 +52,8 @@ export async function waitFor(s: Session, noun: Noun, id: string, { timeout, hol
     await api.call(`get${noun.schema}` as OperationId, { path: { id } });
     for await (const change of follow(api, noun, { id }, signal)) {
       if (change.event === "bookmark") continue;
-      if (change.event === "delete") throw new Failure(`${noun.word} ${id} was deleted while it was waited for`, EXIT.notFound);
+      if (change.event === "delete")
+        throw new Failure(`${noun.word} ${id} was deleted while it was waited for`, EXIT.notFound);
       const now = holds(change.object);
       current = change.object;
       // The same state told again has the same cause.

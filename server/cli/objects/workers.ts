@@ -19,7 +19,9 @@ function installFlags(word: "Agent" | "Delegate"): Flag[] {
     ({ path, help }) => path[0] !== "withToken" && (word === "Delegate" || !/^Delegates\b/.test(help)),
   );
   const long = ["ca-certificate", "init-script"];
-  return flags.map((flag) => (long.includes(flag.name) ? { ...flag, name: `${flag.name}-file`, kind: "secret" } : flag));
+  return flags.map((flag) =>
+    long.includes(flag.name) ? { ...flag, name: `${flag.name}-file`, kind: "secret" } : flag,
+  );
 }
 
 /** What agents and delegates share: installation and enrolment tokens. */
@@ -28,15 +30,20 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
   const render = (name: string, summary: string, operation: OperationId, formats: string[] = []) => {
     const command = addFlags(parent.command(`${name} <id>`).summary(summary), flags);
     command.option("--without-token", "make no token: the text says where it goes, and holds no secret");
-    if (formats.length) command.addOption(new Option("--format <format>", "what it is for").choices(formats).default("kubernetes"));
+    if (formats.length)
+      command.addOption(new Option("--format <format>", "what it is for").choices(formats).default("kubernetes"));
     command.action(
       verb(io, async (s, id: string, given: Record<string, unknown> & { format?: string; withoutToken?: boolean }) => {
-        const body: Json = { ...(await objectOf(io, flags, given)), ...(given.withoutToken ? { withToken: false } : {}) };
+        const body: Json = {
+          ...(await objectOf(io, flags, given)),
+          ...(given.withoutToken ? { withToken: false } : {}),
+        };
         const query = given.format ? { format: given.format } : {};
         const headers = { accept: "application/yaml, text/plain" };
         const text = await (await s.api()).call<string>(operation, { path: { id }, query, body, headers });
         const secret = body.withToken !== false && body.existingSecret === undefined;
-        if (io.out.isTTY && secret) say(s, s.e.yellow("This holds a fresh enrolment token: anyone who reads it can enrol as this worker."));
+        if (io.out.isTTY && secret)
+          say(s, s.e.yellow("This holds a fresh enrolment token: anyone who reads it can enrol as this worker."));
         io.out.write(text.endsWith("\n") ? text : `${text}\n`);
       }),
     );
@@ -49,7 +56,11 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
       FORMATS,
     );
   else {
-    render("manifest", "Kubernetes manifest with a fresh token: outpost agent manifest ID | kubectl apply -f -", "renderAgentManifest");
+    render(
+      "manifest",
+      "Kubernetes manifest with a fresh token: outpost agent manifest ID | kubectl apply -f -",
+      "renderAgentManifest",
+    );
     render("values", "Helm values with a fresh token", "renderAgentValues");
     migrateVerb(parent, io);
   }
@@ -62,7 +73,11 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
       verb(io, async (s, id: string, given: { expiresIn?: string }) => {
         const body = given.expiresIn ? { expiresIn: given.expiresIn } : {};
         const headers = { "idempotency-key": crypto.randomUUID() };
-        const token = await (await s.api()).call<Schemas["WorkerToken"]>(`create${word}Token`, { path: { id }, body, headers });
+        const token = await (await s.api()).call<Schemas["WorkerToken"]>(`create${word}Token`, {
+          path: { id },
+          body,
+          headers,
+        });
         showToken(s, token);
       }),
     );
@@ -95,11 +110,21 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
     );
   if (word === "Delegate") {
     const rotation = flagsOf("RotateTokenRequest");
-    addFlags(parent.command("rotate <id> <token>").summary("make a token's successor; the old one ends after --overlap"), rotation).action(
+    addFlags(
+      parent.command("rotate <id> <token>").summary("make a token's successor; the old one ends after --overlap"),
+      rotation,
+    ).action(
       verb(io, async (s, id: string, token: string, given: Record<string, unknown>) => {
         const body = await objectOf(io, rotation, given);
         const headers = { "idempotency-key": crypto.randomUUID() };
-        showToken(s, await (await s.api()).call<Schemas["WorkerToken"]>("rotateDelegateToken", { path: { id, token }, body, headers }));
+        showToken(
+          s,
+          await (await s.api()).call<Schemas["WorkerToken"]>("rotateDelegateToken", {
+            path: { id, token },
+            body,
+            headers,
+          }),
+        );
       }),
     );
   }
@@ -121,5 +146,10 @@ function showToken(s: Session, token: Schemas["WorkerToken"]): void {
     return;
   }
   showAs(s, token, () => token.token ?? "");
-  say(s, s.e.dim(`token ${token.id}, valid until ${token.expiresAt}, ${token.maxUses === 1 ? "for one enrolment" : "for every replica"}`));
+  say(
+    s,
+    s.e.dim(
+      `token ${token.id}, valid until ${token.expiresAt}, ${token.maxUses === 1 ? "for one enrolment" : "for every replica"}`,
+    ),
+  );
 }

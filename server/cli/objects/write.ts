@@ -41,7 +41,12 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
     .option("-f, --filename <file>", "the object as YAML or JSON, `-` for standard input", collect)
     .action(
       verb(io, async (s, id: string | undefined, given: WriteFlags) => {
-        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, { "if-none-match": "*" }), "created");
+        await each(
+          s,
+          await toSend(s, noun, flags, id, given),
+          async (one) => put(s, one, { "if-none-match": "*" }),
+          "created",
+        );
       }),
     );
   command("apply [id]", `create it or make it equal to what is given`)
@@ -51,7 +56,12 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
     .option("--adopt", ADOPT)
     .action(
       verb(io, async (s, id: string | undefined, given: WriteFlags) => {
-        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given), given), "applied");
+        await each(
+          s,
+          await toSend(s, noun, flags, id, given),
+          async (one) => put(s, one, ifMatch(given), given),
+          "applied",
+        );
       }),
     );
   command("patch <id>", `change only the fields that are given (\`--set field=null\` removes one)`)
@@ -63,7 +73,12 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
       verb(io, async (s, id: string, given: WriteFlags) => {
         const spec = await fromFlags(s, flags, given);
         if (Object.keys(spec).length === 0) throw usage("nothing to change: give a flag");
-        await each(s, [{ noun, id, scope: (await s.api()).scope, spec }], async (one) => patch(s, one, ifMatch(given), given), "changed");
+        await each(
+          s,
+          [{ noun, id, scope: (await s.api()).scope, spec }],
+          async (one) => patch(s, one, ifMatch(given), given),
+          "changed",
+        );
       }),
     );
 }
@@ -73,17 +88,32 @@ export function applyVerb(root: Command, io: Io): void {
   root
     .command("apply")
     .summary("create or change every object of a file")
-    .requiredOption("-f, --filename <file>", "YAML or JSON with `kind`, `id` and `spec` for each object; `-` for standard input", collect)
+    .requiredOption(
+      "-f, --filename <file>",
+      "YAML or JSON with `kind`, `id` and `spec` for each object; `-` for standard input",
+      collect,
+    )
     .option("--move", MOVE)
     .option("--adopt", ADOPT)
     .action(
       verb(io, async (s, given: WriteFlags) => {
-        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}, given), "applied");
+        await each(
+          s,
+          await fromFiles(s, undefined, given.filename ?? []),
+          async (one) => put(s, one, {}, given),
+          "applied",
+        );
       }),
     );
 }
 
-async function toSend(s: Session, noun: Noun, flags: Flag[], id: string | undefined, given: WriteFlags): Promise<Sent[]> {
+async function toSend(
+  s: Session,
+  noun: Noun,
+  flags: Flag[],
+  id: string | undefined,
+  given: WriteFlags,
+): Promise<Sent[]> {
   const spec = await fromFlags(s, flags, given);
   if (given.filename) {
     if (id || Object.keys(spec).length) throw usage("give either a file or an id with flags, not both");
@@ -104,7 +134,9 @@ async function fromFlags(s: Session, flags: Flag[], given: WriteFlags): Promise<
 async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): Promise<Sent[]> {
   const { scope } = await s.api();
   const texts = await Promise.all(files.map((file) => readInput(s.io, file)));
-  return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
+  return texts
+    .flatMap((text, i) => readDocuments(text, files[i]!, noun, scope))
+    .sort((a, b) => a.noun.order - b.noun.order);
 }
 
 async function put(s: Session, one: Sent, headers: Record<string, string>, allowed: Allowed = {}): Promise<Json> {
@@ -170,11 +202,14 @@ async function each(s: Session, all: Sent[], send: (one: Sent) => Promise<Json>,
   const results: Json[] = [];
   for (const one of all) {
     results.push(await send(one));
-    if (s.format === "table" || s.format === "wide") say(s, `${s.e.green("✓")} ${one.noun.word} ${s.e.bold(one.id)} ${done}`);
+    if (s.format === "table" || s.format === "wide")
+      say(s, `${s.e.green("✓")} ${one.noun.word} ${s.e.bold(one.id)} ${done}`);
   }
   if (s.format !== "table" && s.format !== "wide") show(s, results, [], { one: results.length === 1 });
 }
 
-const ifMatch = (given: WriteFlags): Record<string, string> => (given.ifMatch ? { "if-match": quoted(given.ifMatch) } : {});
+const ifMatch = (given: WriteFlags): Record<string, string> =>
+  given.ifMatch ? { "if-match": quoted(given.ifMatch) } : {};
 /** A version as `get` shows it, or the ETag as it was received. */
-export const quoted = (version: string): string => (version.startsWith('"') || version.startsWith("W/") ? version : `"${version}"`);
+export const quoted = (version: string): string =>
+  version.startsWith('"') || version.startsWith("W/") ? version : `"${version}"`;

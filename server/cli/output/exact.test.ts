@@ -5,9 +5,12 @@ import { setPath } from "./flags.ts";
 
 const LONG = "9007199254740993";
 
-test.each(["a: 1", "a: 1e21", "a: 0x10", `a: "${LONG}"`, "a: [0.1, -0, 1_000]", '{"a": 0.30000000000000004}'])("%s is taken", (text) => {
-  expect(parseExact(text, "f")).toEqual(parse(text));
-});
+test.each(["a: 1", "a: 1e21", "a: 0x10", `a: "${LONG}"`, "a: [0.1, -0, 1_000]", '{"a": 0.30000000000000004}'])(
+  "%s is taken",
+  (text) => {
+    expect(parseExact(text, "f")).toEqual(parse(text));
+  },
+);
 
 test("a number that would become another one is refused, wherever it is given", () => {
   const said = "has more digits than 64-bit floating point keeps";

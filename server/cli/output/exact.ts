@@ -14,7 +14,12 @@ export function parseExact(text: string, source: string): unknown {
 export function checkExact(document: Document, source: string): void {
   visit(document, {
     Scalar(_, node) {
-      if (typeof node.value !== "number" || node.source === undefined || !/^[-+]?[\d.]+([eE][-+]?\d+)?$/.test(node.source)) return;
+      if (
+        typeof node.value !== "number" ||
+        node.source === undefined ||
+        !/^[-+]?[\d.]+([eE][-+]?\d+)?$/.test(node.source)
+      )
+        return;
       if (!isExact(node.source)) throw inexact(source, node.source);
     },
   });

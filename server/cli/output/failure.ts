@@ -71,7 +71,9 @@ export function describeFailure(failure: Failure, c: Colours): string {
     for (const one of problem.errors ?? []) {
       // The detail may name the place that the error has beside it.
       if (one.pointer === problem.pointer && problem.detail.endsWith(one.detail)) continue;
-      lines.push(`  ${c.dim("also")}     ${printable(one.detail)}${one.pointer ? c.dim(` at ${printable(one.pointer)}`) : ""}`);
+      lines.push(
+        `  ${c.dim("also")}     ${printable(one.detail)}${one.pointer ? c.dim(` at ${printable(one.pointer)}`) : ""}`,
+      );
     }
     if (problem.currentVersion) lines.push(`  ${c.dim("version")}  ${printable(problem.currentVersion)} is the newest`);
     if (problem.instance) lines.push(`  ${c.dim("request")}  ${printable(problem.instance)}`);

@@ -38,7 +38,8 @@ const FILE_FROM = 16_384;
 const schemas = document.components.schemas as unknown as Record<string, Json>;
 
 /** The flags of a schema, from the contract: every scalar, list of texts and map of texts in it, at any depth. */
-export const flagsOf = (schema: string): Flag[] => specFlagsOf(schema).filter(({ kind }) => kind !== "file" && kind !== "document");
+export const flagsOf = (schema: string): Flag[] =>
+  specFlagsOf(schema).filter(({ kind }) => kind !== "file" && kind !== "document");
 
 /** The same, and a file for each long text and for each object or list that has no flags of its own. */
 export const specFlagsOf = (schema: string): Flag[] => walk(resolve({ $ref: `#/components/schemas/${schema}` }), []);
@@ -60,7 +61,8 @@ function walk(schema: Json, path: string[]): Flag[] {
       },
     ];
     if (field["x-sensitive"] || raw["x-sensitive"]) return inFile(flag("secret"));
-    if (field.type === "string") return field.maxLength >= FILE_FROM ? [...flag("text"), ...inFile(flag("file"))] : flag("text");
+    if (field.type === "string")
+      return field.maxLength >= FILE_FROM ? [...flag("text"), ...inFile(flag("file"))] : flag("text");
     if (field.type === "integer" || field.type === "number") return flag("number");
     if (field.type === "boolean") return flag("boolean");
     if (field.type === "array" && resolve(field.items ?? {}).type === "string") return flag("list");
@@ -106,7 +108,8 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
     if (flag.kind === "number") made.argParser((text) => number(flag, text));
     if (flag.kind === "list")
       made.argParser((text, before: string[] | undefined) => [...(before ?? []), ...text.split(",").filter(Boolean)]);
-    if (flag.kind === "map") made.argParser((text, before: Record<string, string> | undefined) => ({ ...before, ...pair(flag, text) }));
+    if (flag.kind === "map")
+      made.argParser((text, before: Record<string, string> | undefined) => ({ ...before, ...pair(flag, text) }));
     command.addOption(made);
   }
   return command;
@@ -175,7 +178,8 @@ export function setPath(object: Json, text: string): void {
 }
 
 function put(object: Json, path: readonly string[], value: unknown): void {
-  if (path.some((key) => key === "__proto__" || key === "constructor" || key === "")) throw usage(`${path.join(".")} is not a field`);
+  if (path.some((key) => key === "__proto__" || key === "constructor" || key === ""))
+    throw usage(`${path.join(".")} is not a field`);
   let at = object;
   for (const key of path.slice(0, -1)) {
     at[key] ??= {};

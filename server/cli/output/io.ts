@@ -36,7 +36,15 @@ export function processIo(signal: AbortSignal): Io {
       return stream.columns;
     },
   });
-  return { env: process.env, out: sink(process.stdout), err: sink(process.stderr), signal, stdin: readStdin, askSecret, ask };
+  return {
+    env: process.env,
+    out: sink(process.stdout),
+    err: sink(process.stderr),
+    signal,
+    stdin: readStdin,
+    askSecret,
+    ask,
+  };
 }
 
 /** A file's text, or the standard input for `-`. */

@@ -48,7 +48,9 @@ export class Progress {
 
   #finish(mark: string, text: string): void {
     this.clear();
-    this.#io.err.write(`${mark} ${this.#label}: ${printable(text)} ${paint(this.#io, this.#io.err).dim(`(${this.#elapsed()})`)}\n`);
+    this.#io.err.write(
+      `${mark} ${this.#label}: ${printable(text)} ${paint(this.#io, this.#io.err).dim(`(${this.#elapsed()})`)}\n`,
+    );
   }
   #draw(): void {
     const c = paint(this.#io, this.#io.err);

@@ -55,8 +55,13 @@ export class Api {
       });
     const fetch = await transport(this.#io);
     const url = this.#url(row, args);
-    const headers: Record<string, string> = { authorization: `Bearer ${this.target.apiKey}`, "user-agent": "outpost-cli", ...args.headers };
-    if (args.body !== undefined) headers["content-type"] ??= row.method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${this.target.apiKey}`,
+      "user-agent": "outpost-cli",
+      ...args.headers,
+    };
+    if (args.body !== undefined)
+      headers["content-type"] ??= row.method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const signal = AbortSignal.any([deadline, this.#io.signal]);
     let answer: Response;
     try {
@@ -68,7 +73,12 @@ export class Api {
     }
     if (answer.ok) return answer;
     const scope = args.scope ?? this.scope;
-    throw await forPeople(await refusal(answer), { row, path: args.path, scope, ids: (list) => this.#ids(list, scope) });
+    throw await forPeople(await refusal(answer), {
+      row,
+      path: args.path,
+      scope,
+      ids: (list) => this.#ids(list, scope),
+    });
   }
 
   async #ids(list: OperationId, scope: Scope): Promise<string[]> {
@@ -83,7 +93,8 @@ export class Api {
     const levels = row.scoped ? (row.scopes ?? ["account", "org", "project"]) : [];
     if (scope.org && levels.includes("org")) query.set("org", scope.org);
     if (scope.project && levels.includes("project")) query.set("project", scope.project);
-    for (const [name, value] of Object.entries(args.query ?? {})) if (value !== undefined) query.set(name, String(value));
+    for (const [name, value] of Object.entries(args.query ?? {}))
+      if (value !== undefined) query.set(name, String(value));
     return `${this.target.endpoint.replace(/\/+$/, "")}${path}${query.size ? `?${query}` : ""}`;
   }
 

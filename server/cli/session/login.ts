@@ -42,7 +42,10 @@ export function loginVerbs(root: Command, io: Io): void {
         delete settings.contexts[name];
         if (settings.current === name) delete settings.current;
         await writeSettings(io, settings);
-        say(s, `${s.e.green("✓")} forgot ${s.e.bold(name)}; the key itself stays valid until \`outpost apikey delete\``);
+        say(
+          s,
+          `${s.e.green("✓")} forgot ${s.e.bold(name)}; the key itself stays valid until \`outpost apikey delete\``,
+        );
       }),
     );
 
@@ -101,13 +104,19 @@ export function loginVerbs(root: Command, io: Io): void {
 async function login(s: Session, given: string | undefined, flags: LoginFlags): Promise<void> {
   const { io } = s;
   const known =
-    given ?? flags.endpoint ?? (io.env.OUTPOST_ENDPOINT || undefined) ?? (await resolveTarget(io, flags).catch(() => undefined))?.endpoint;
+    given ??
+    flags.endpoint ??
+    (io.env.OUTPOST_ENDPOINT || undefined) ??
+    (await resolveTarget(io, flags).catch(() => undefined))?.endpoint;
   if (!known) throw usage("which service? outpost login ENDPOINT");
   const endpoint = checkEndpoint(known);
   const apiKey = (
-    flags.keyFile ? await readInput(io, flags.keyFile) : io.env.OUTPOST_API_KEY || (await io.askSecret(`API key for ${endpoint}: `))
+    flags.keyFile
+      ? await readInput(io, flags.keyFile)
+      : io.env.OUTPOST_API_KEY || (await io.askSecret(`API key for ${endpoint}: `))
   )?.trim();
-  if (!apiKey) throw new Failure("no API key was given", EXIT.usage, { hint: "--key-file FILE, --key-file - or OUTPOST_API_KEY" });
+  if (!apiKey)
+    throw new Failure("no API key was given", EXIT.usage, { hint: "--key-file FILE, --key-file - or OUTPOST_API_KEY" });
   const { org, project } = flags;
   const api = new Api({ endpoint, apiKey, org, project, context: undefined }, io);
   const me = await api.call<Schemas["Identity"]>("whoAmI");
@@ -121,14 +130,22 @@ async function login(s: Session, given: string | undefined, flags: LoginFlags): 
     ...(scope.org ? { org: scope.org } : {}),
     ...(scope.project ? { project: scope.project } : {}),
   };
-  const path = await writeSettings(io, { ...settings, current: name, contexts: { ...settings.contexts, [name]: context } });
-  say(s, `${s.e.green("✓")} signed in to ${s.e.bold(endpoint)} as ${s.e.bold(me.id)} (${state(me.role, s.e)}); kept in ${path}`);
+  const path = await writeSettings(io, {
+    ...settings,
+    current: name,
+    contexts: { ...settings.contexts, [name]: context },
+  });
+  say(
+    s,
+    `${s.e.green("✓")} signed in to ${s.e.bold(endpoint)} as ${s.e.bold(me.id)} (${state(me.role, s.e)}); kept in ${path}`,
+  );
 }
 
 async function use(s: Session, name: string, flags: LoginFlags): Promise<void> {
   const settings = await readSettings(s.io);
   const context = settings.contexts[name];
-  if (!context) throw new Failure(`there is no context ${JSON.stringify(name)}`, EXIT.notFound, { hint: "outpost context list" });
+  if (!context)
+    throw new Failure(`there is no context ${JSON.stringify(name)}`, EXIT.notFound, { hint: "outpost context list" });
   if (flags.org !== undefined) context.org = flags.org;
   if (flags.project !== undefined) context.project = flags.project;
   await writeSettings(s.io, { ...settings, current: name });

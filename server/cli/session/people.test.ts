@@ -8,7 +8,10 @@ const refused = (code: keyof typeof codes, detail: string, more = {}) => ({
 });
 
 test.each([
-  [["app", "get", "guestbok"], "there is no application `guestbok` in the account, or this key may not see it. Did you mean `guestbook`?"],
+  [
+    ["app", "get", "guestbok"],
+    "there is no application `guestbok` in the account, or this key may not see it. Did you mean `guestbook`?",
+  ],
   [
     ["app", "sync", "guestbok", "--org", "shop"],
     "no application `guestbok` in organization shop, or this key may not see it. Did you mean",

@@ -23,15 +23,26 @@ export async function forPeople(failure: Failure, asked: Asked): Promise<Failure
   const word = wordOf(asked.row);
   switch (problem?.code) {
     case "unauthenticated":
-      return say("the API key is not valid: it may have been revoked or have expired", "outpost login ENDPOINT, or set OUTPOST_API_KEY");
+      return say(
+        "the API key is not valid: it may have been revoked or have expired",
+        "outpost login ENDPOINT, or set OUTPOST_API_KEY",
+      );
     case "version_mismatch":
-      return say(problem.currentVersion ? "it has changed since you read it: get it again and repeat your change" : failure.message);
+      return say(
+        problem.currentVersion
+          ? "it has changed since you read it: get it again and repeat your change"
+          : failure.message,
+      );
     case "already_exists":
-      return id && word ? say(`there is already ${word} \`${id}\``, "`apply` or `patch` changes it; or choose another id") : failure;
+      return id && word
+        ? say(`there is already ${word} \`${id}\``, "`apply` or `patch` changes it; or choose another id")
+        : failure;
     case "not_found":
       // A longer text says more than that nothing is there.
       if (!id || !word || !failure.message.startsWith("There is nothing here")) return failure;
-      return say(`there is no ${word} \`${id}\`${placeOf(asked.scope)}, or this key may not see it.${await near(asked, id)}`);
+      return say(
+        `there is no ${word} \`${id}\`${placeOf(asked.scope)}, or this key may not see it.${await near(asked, id)}`,
+      );
     default:
       return failure;
   }
@@ -39,7 +50,9 @@ export async function forPeople(failure: Failure, asked: Asked): Promise<Failure
 
 const collectionOf = ({ path }: OperationRow): string => path.split("/")[2] ?? "";
 const operationAt = (path: string): OperationId | undefined =>
-  (Object.keys(operations) as OperationId[]).find((id) => operations[id].method === "GET" && operations[id].path === path);
+  (Object.keys(operations) as OperationId[]).find(
+    (id) => operations[id].method === "GET" && operations[id].path === path,
+  );
 
 /** `argo project mapping` for what stands under /v1/argoprojectmappings. */
 function wordOf(row: OperationRow): string | undefined {

@@ -18,7 +18,9 @@ export interface SignIn {
 
 /** Where the settings are: OUTPOST_CONFIG, else the user's configuration folder. */
 export function settingsPath(env: Io["env"]): string {
-  return env.OUTPOST_CONFIG || join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "outpost", "config.json");
+  return (
+    env.OUTPOST_CONFIG || join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "outpost", "config.json")
+  );
 }
 
 export async function readSettings(io: Io): Promise<Settings> {
@@ -70,7 +72,9 @@ export async function resolveTarget(
     throw new Failure(`there is no context ${JSON.stringify(name)}`, EXIT.usage, { hint: "outpost context list" });
   const endpoint = flags.endpoint ?? (io.env.OUTPOST_ENDPOINT || undefined) ?? context?.endpoint;
   if (!endpoint)
-    throw new Failure("no service is known", EXIT.denied, { hint: "outpost login ENDPOINT, or set OUTPOST_ENDPOINT and OUTPOST_API_KEY" });
+    throw new Failure("no service is known", EXIT.denied, {
+      hint: "outpost login ENDPOINT, or set OUTPOST_ENDPOINT and OUTPOST_API_KEY",
+    });
   // A context's key is for its own endpoint: it is never sent to another one.
   const ownKey = context && sameOrigin(context.endpoint, endpoint) ? context.apiKey : undefined;
   const org = flags.org ?? io.env.OUTPOST_ORG ?? context?.org;

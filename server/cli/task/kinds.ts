@@ -45,15 +45,30 @@ function kindOf(name: string): TaskKindInfo {
   const used = new Set(TAKEN);
   const flags = flagsOf(schemaName).map((flag): KindFlag => {
     const sensitive = flag.kind === "secret";
-    const help = sensitive ? `${flag.help ? `${flag.help.replace(/\.$/, "")}, ` : ""}as \${secret:SOURCE/PATH#KEY}` : flag.help;
+    const help = sensitive
+      ? `${flag.help ? `${flag.help.replace(/\.$/, "")}, ` : ""}as \${secret:SOURCE/PATH#KEY}`
+      : flag.help;
     // `context` is a sign-in to everybody else: it becomes `build-context`.
     const short = sensitive ? flag.name.replace(/-file$/, "") : flag.name;
     const whole = flag.path.map(dashed).join("-");
     const free = [short, whole, `${dashed(name.split(".")[1]!)}-${whole}`].find((word) => !used.has(word))!;
     used.add(free);
-    return { ...flag, name: free, help, kind: sensitive ? "text" : flag.kind, sensitive, long: !sensitive && isLong(schema, flag.path) };
+    return {
+      ...flag,
+      name: free,
+      help,
+      kind: sensitive ? "text" : flag.kind,
+      sensitive,
+      long: !sensitive && isLong(schema, flag.path),
+    };
   });
-  return { name, description: schema.description ?? "", properties: schema.properties ?? {}, required: schema.required ?? [], flags };
+  return {
+    name,
+    description: schema.description ?? "",
+    properties: schema.properties ?? {},
+    required: schema.required ?? [],
+    flags,
+  };
 }
 
 function isLong(schema: Json, path: readonly string[]): boolean {
@@ -87,7 +102,8 @@ export function setParam(kind: TaskKindInfo, params: Json, given: string): void 
     if (key === "__proto__" || key === "constructor") throw usage(`${path.join(".")} is not a parameter`);
     if (object[key] === undefined) object[key] = {};
     object = object[key];
-    if (object === null || typeof object !== "object") throw usage(`${path.join(".")} is inside of something that is not an object`);
+    if (object === null || typeof object !== "object")
+      throw usage(`${path.join(".")} is inside of something that is not an object`);
   }
   object[path.at(-1)!] = value;
 }
@@ -99,9 +115,11 @@ export function unknownParam(kind: TaskKindInfo, name: string): string {
 
 /** Refuses what the service would have to refuse too, or would store though it must not. */
 export function checkParams(kind: TaskKindInfo, params: Json): void {
-  for (const name of Object.keys(params)) if (!Object.hasOwn(kind.properties, name)) throw usage(unknownParam(kind, name));
+  for (const name of Object.keys(params))
+    if (!Object.hasOwn(kind.properties, name)) throw usage(unknownParam(kind, name));
   const missing = kind.required.filter((name) => params[name] === undefined);
-  if (missing.length > 0) throw usage(`${missing.map((name) => hint(kind, name)).join(", ")} ${missing.length > 1 ? "are" : "is"} missing`);
+  if (missing.length > 0)
+    throw usage(`${missing.map((name) => hint(kind, name)).join(", ")} ${missing.length > 1 ? "are" : "is"} missing`);
   for (const flag of kind.flags.filter((f) => f.sensitive)) {
     const value = flag.path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], params);
     if (typeof value === "string" && !looksLikeReference(value))

@@ -4,7 +4,17 @@ import { type Run, RunView, stepLines, waitsFor } from "./run-view.ts";
 
 const began = "2026-01-01T00:00:00Z";
 const run = (state: string, steps: object[], revision = 1, more: object = {}) =>
-  ({ id: "r-1", pipeline: "p", generation: 1, revision, state, inputs: {}, steps, createdAt: began, ...more }) as unknown as Run;
+  ({
+    id: "r-1",
+    pipeline: "p",
+    generation: 1,
+    revision,
+    state,
+    inputs: {},
+    steps,
+    createdAt: began,
+    ...more,
+  }) as unknown as Run;
 const running = run("Running", [
   { id: "build", state: "Running", task: "t-1", startedAt: began },
   { id: "ship", state: "Pending" },
@@ -30,7 +40,8 @@ const done = run(
 function service(...states: Run[]) {
   let i = 0;
   return ({ operation }: Seen): Answer => {
-    if (operation === "getTaskLogs") return { body: { items: [{ seq: 1, stream: "stdout", text: "hello" }], complete: true } };
+    if (operation === "getTaskLogs")
+      return { body: { items: [{ seq: 1, stream: "stdout", text: "hello" }], complete: true } };
     return { body: states[Math.min(i++, states.length - 1)] };
   };
 }
@@ -73,7 +84,10 @@ test("with --logs each line stands behind its step", async () => {
 test("a service that is away for a moment is asked again", async () => {
   let asks = 0;
   const answers = service(running, done);
-  const away: Answer = { status: 503, body: { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "not now" } };
+  const away: Answer = {
+    status: 503,
+    body: { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "not now" },
+  };
   const { exit } = await person((seen) => (seen.operation === "getRun" && ++asks === 1 ? away : answers(seen))).types(
     "pipeline",
     "run",
@@ -115,7 +129,10 @@ test("what a terminal shows is redrawn in place and cut at its width", () => {
 });
 
 test("hostile texts cannot reach the terminal", () => {
-  const lines = stepLines(run("Failed", [{ id: "a", state: "Failed", message: "\u001b[2Jgone\nnext" }]), colours(false));
+  const lines = stepLines(
+    run("Failed", [{ id: "a", state: "Failed", message: "\u001b[2Jgone\nnext" }]),
+    colours(false),
+  );
   expect(lines).toHaveLength(1);
   for (const bad of ["\u001b", "\n"]) expect(lines[0]).not.toContain(bad);
   expect(waitsFor(waits)).toContain("outpost run approve r-1 ok");

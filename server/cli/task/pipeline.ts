@@ -39,7 +39,11 @@ export function pipelineVerbs(parent: Command, io: Io): void {
       .option("-w, --wait", "show its steps until it ends; exits 1 unless it succeeds, 5 when it is out of time"),
   ).action(
     verb(io, async (s, id: string, given: WaitFlags & { input?: Record<string, string>; wait?: boolean }) => {
-      const args = { path: { id }, body: { inputs: given.input ?? {} }, headers: { "idempotency-key": crypto.randomUUID() } };
+      const args = {
+        path: { id },
+        body: { inputs: given.input ?? {} },
+        headers: { "idempotency-key": crypto.randomUUID() },
+      };
       const run = await (await s.api()).call<Run>("runPipeline", args);
       if (given.wait || given.logs) {
         if (s.format === "table") say(s, s.e.dim(`run ${run.id}`));
@@ -73,8 +77,14 @@ export function runsVerbs(root: Command, io: Io): void {
         else showAs(s, got, () => describeRun(got, s.c));
       }),
     );
-  waitFlags(run.command("wait <run>").summary("show its steps until it ends; exits 1 unless it succeeds, 5 when it is out of time")).action(
-    verb(io, async (s, id: string, given: WaitFlags) => follow(s, await (await s.api()).call<Run>("getRun", { path: { run: id } }), given)),
+  waitFlags(
+    run
+      .command("wait <run>")
+      .summary("show its steps until it ends; exits 1 unless it succeeds, 5 when it is out of time"),
+  ).action(
+    verb(io, async (s, id: string, given: WaitFlags) =>
+      follow(s, await (await s.api()).call<Run>("getRun", { path: { run: id } }), given),
+    ),
   );
   run
     .command("cancel <run>")
@@ -83,7 +93,12 @@ export function runsVerbs(root: Command, io: Io): void {
       verb(io, async (s, id: string) => {
         const got = await (await s.api()).call<Run>("cancelRun", { path: { run: id } });
         if (s.format !== "table" && s.format !== "wide") return show(s, [got], runColumns, { one: true });
-        say(s, OVER.includes(got.state) ? `run ${id} has ended: ${got.state}` : `${s.e.green("✓")} run ${s.e.bold(id)} is being cancelled`);
+        say(
+          s,
+          OVER.includes(got.state)
+            ? `run ${id} has ended: ${got.state}`
+            : `${s.e.green("✓")} run ${s.e.bold(id)} is being cancelled`,
+        );
       }),
     );
   for (const [word, operation] of [
@@ -124,7 +139,8 @@ async function list(s: Session, flags: { pipeline?: string; limit: string }): Pr
 /** Follows a run to its end. What is exited with is the run's end; the run itself goes on when nobody watches any more. */
 async function follow(s: Session, run: Run, flags: WaitFlags): Promise<void> {
   const ms = tryParseDuration(flags.timeout);
-  if (ms === undefined) throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(flags.timeout)}`);
+  if (ms === undefined)
+    throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(flags.timeout)}`);
   const deadline = AbortSignal.timeout(ms);
   const signal = AbortSignal.any([deadline, s.io.signal]);
   const api = await s.api();
@@ -135,10 +151,13 @@ async function follow(s: Session, run: Run, flags: WaitFlags): Promise<void> {
     for (;;) {
       view.show(now);
       if (flags.logs)
-        for (const step of now.steps) if (step.task && !logs.has(step.task)) logs.set(step.task, stepLogs(s, api, step.id, step.task));
+        for (const step of now.steps)
+          if (step.task && !logs.has(step.task)) logs.set(step.task, stepLogs(s, api, step.id, step.task));
       if (OVER.includes(now.state)) break;
-      if (deadline.aborted) throw new Failure(`run ${run.id} did not end within ${flags.timeout}: ${waitsFor(now)}`, EXIT.timeout);
-      if (signal.aborted) throw new Failure(`interrupted; the run goes on: outpost run wait ${run.id}`, EXIT.interrupted);
+      if (deadline.aborted)
+        throw new Failure(`run ${run.id} did not end within ${flags.timeout}: ${waitsFor(now)}`, EXIT.timeout);
+      if (signal.aborted)
+        throw new Failure(`interrupted; the run goes on: outpost run wait ${run.id}`, EXIT.interrupted);
       now = await next(api, now, signal);
     }
     await Promise.all(logs.values());
@@ -158,7 +177,11 @@ async function follow(s: Session, run: Run, flags: WaitFlags): Promise<void> {
 async function next(api: Api, run: Run, signal: AbortSignal): Promise<Run> {
   const asked = Date.now();
   try {
-    const answer = await api.send("getRun", { path: { run: run.id }, query: { wait: WAIT_SECONDS, after: run.revision } }, signal);
+    const answer = await api.send(
+      "getRun",
+      { path: { run: run.id }, query: { wait: WAIT_SECONDS, after: run.revision } },
+      signal,
+    );
     const now = (await answer.json()) as Run;
     // Something between that answers at once must not make us ask without end.
     if (now.revision === run.revision && Date.now() - asked < PAUSE_MS) await pause(PAUSE_MS, signal);
@@ -173,8 +196,10 @@ async function next(api: Api, run: Run, signal: AbortSignal): Promise<Run> {
 
 async function stepLogs(s: Session, api: Api, step: string, task: string): Promise<void> {
   // What the follower has to say is the run; a log that cannot be read does not end it.
-  await readLines(api, task, { follow: true }, (lines) => writeLines(s, lines, s.c.dim(`${step} | `))).catch((error: unknown) => {
-    if (!(error instanceof Failure)) throw error;
-    say(s, s.e.dim(`${step} | its log cannot be read: ${error.message}`));
-  });
+  await readLines(api, task, { follow: true }, (lines) => writeLines(s, lines, s.c.dim(`${step} | `))).catch(
+    (error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      say(s, s.e.dim(`${step} | its log cannot be read: ${error.message}`));
+    },
+  );
 }

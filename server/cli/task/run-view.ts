@@ -27,7 +27,10 @@ export const runColumns: Column[] = [
   stateColumn("STATE", "state"),
   { head: "STEPS", text: (o) => `${o.steps.filter((x: Step) => hasEnded(x)).length}/${o.steps.length}` },
   { head: "AGE", text: (o) => showAge(o.createdAt) },
-  { head: "TOOK", text: (o) => showDuration(Date.parse(o.endedAt ?? new Date().toISOString()) - Date.parse(o.createdAt)) },
+  {
+    head: "TOOK",
+    text: (o) => showDuration(Date.parse(o.endedAt ?? new Date().toISOString()) - Date.parse(o.createdAt)),
+  },
   plainColumn("BY", "requestedBy"),
   { head: "MESSAGE", text: (o) => field(o, "message") },
 ];
@@ -40,7 +43,9 @@ export function waitsFor(run: Run): string {
   if (now.length === 0) return run.state;
   return now
     .map((step) =>
-      step.state === "Waiting" ? `${step.id} waits for approval: outpost run approve ${run.id} ${step.id}` : `${step.id} runs`,
+      step.state === "Waiting"
+        ? `${step.id} waits for approval: outpost run approve ${run.id} ${step.id}`
+        : `${step.id} runs`,
     )
     .join(", ");
 }
@@ -73,14 +78,23 @@ export function describeRun(run: Run, c: Colours): string {
       ["state", state(run.state, c)],
       ...(run.reason ? [["reason", field(told, "reason")] as [string, string]] : []),
       ...(run.message ? [["message", field(told, "message")] as [string, string]] : []),
-      ["started", `${run.createdAt} (${showAge(run.createdAt)} ago)${run.requestedBy ? ` by ${printable(run.requestedBy)}` : ""}`],
+      [
+        "started",
+        `${run.createdAt} (${showAge(run.createdAt)} ago)${run.requestedBy ? ` by ${printable(run.requestedBy)}` : ""}`,
+      ],
       ...(run.endedAt ? [["ended", run.endedAt] as [string, string]] : []),
     ]),
   ];
   if (Object.keys(run.inputs).length) blocks.push(`${c.bold("Inputs")}\n${outputs(run.inputs)}`);
   blocks.push(`${c.bold("Steps")}\n${stepLines(run, c).join("\n")}`);
   const decided = run.steps.flatMap((step) =>
-    (step.decisions ?? []).map((d) => [step.id, state(d.decision, c), printable(d.by), d.at, printable(d.comment ?? "")]),
+    (step.decisions ?? []).map((d) => [
+      step.id,
+      state(d.decision, c),
+      printable(d.by),
+      d.at,
+      printable(d.comment ?? ""),
+    ]),
   );
   if (decided.length) blocks.push(table(["STEP", "DECISION", "BY", "AT", "COMMENT"].map(c.bold), decided));
   for (const step of run.steps.filter((x) => x.outputs && Object.keys(x.outputs).length))

@@ -30,10 +30,15 @@ const collect = (text: string, before: string[] | undefined): string[] => [...(b
 export function runVerbs(task: Command, io: Io): void {
   const run = task.command("run").summary("queue a task").addHelpText("after", EXAMPLES);
   for (const kind of KINDS) {
-    const command = addFlags(run.command(kind.name).summary(sentence(kind.description)).description(kind.description), kind.flags);
+    const command = addFlags(
+      run.command(kind.name).summary(sentence(kind.description)).description(kind.description),
+      kind.flags,
+    );
     for (const flag of kind.flags.filter((f) => f.long))
       command.addOption(
-        new Option(`--${flag.name}-file <file>`, `${flag.name} from a file, \`-\` for standard input`).conflicts(flag.name),
+        new Option(`--${flag.name}-file <file>`, `${flag.name} from a file, \`-\` for standard input`).conflicts(
+          flag.name,
+        ),
       );
     addFlags(command, COMMON)
       .option("--param <path=value>", "any parameter; may be repeated", collect)
@@ -57,7 +62,10 @@ async function start(s: Session, kind: TaskKindInfo, given: Json): Promise<void>
   for (const text of given.param ?? []) setParam(kind, params, text);
   checkParams(kind, params);
   const body = { kind: kind.name, params, ...(await objectOf(s.io, COMMON, given)) };
-  const task = await (await s.api()).call<Task>("createTask", { body, headers: { "idempotency-key": crypto.randomUUID() } });
+  const task = await (await s.api()).call<Task>("createTask", {
+    body,
+    headers: { "idempotency-key": crypto.randomUUID() },
+  });
   await queued(s, task, given.follow === true);
 }
 
@@ -131,7 +139,11 @@ function showKinds(s: Session, name: string | undefined): void {
     ]),
   );
   const data = { kind: kind.name, description: kind.description, required: kind.required, parameters: kind.properties };
-  showAs(s, data, () => `${kind.description}\n\n${table(["PARAMETER", "FLAG", "", "DESCRIPTION"].map(s.c.bold), rows)}`);
+  showAs(
+    s,
+    data,
+    () => `${kind.description}\n\n${table(["PARAMETER", "FLAG", "", "DESCRIPTION"].map(s.c.bold), rows)}`,
+  );
 }
 
 const sentence = (text: string): string => text.split(/\.(\s|$)/)[0]!;

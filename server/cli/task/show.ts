@@ -36,7 +36,8 @@ export function waiting(task: Task): string {
 
 export function describeTask(task: Task, s: Session): string {
   const told = task as Json;
-  const optional = (name: string, key: string) => (field(told, key) ? [[name, field(told, key)] as [string, string]] : []);
+  const optional = (name: string, key: string) =>
+    field(told, key) ? [[name, field(told, key)] as [string, string]] : [];
   const blocks = [
     pairs([
       ["id", s.c.bold(task.id)],
@@ -49,14 +50,23 @@ export function describeTask(task: Task, s: Session): string {
       ...optional("retry of", "retryOf"),
       ...optional("not before", "notBefore"),
       ["selectors", field(told, "selectors") || "any"],
-      ["created", `${task.createdAt} (${showAge(task.createdAt)} ago)${task.requestedBy ? ` by ${printable(task.requestedBy)}` : ""}`],
+      [
+        "created",
+        `${task.createdAt} (${showAge(task.createdAt)} ago)${task.requestedBy ? ` by ${printable(task.requestedBy)}` : ""}`,
+      ],
     ]),
   ];
   if (task.attempts.length)
     blocks.push(
       table(
         ["ATTEMPT", "WORKER", "STARTED", "ENDED", "REASON"].map(s.c.bold),
-        task.attempts.map((a) => [String(a.number), printable(a.worker), a.startedAt, a.endedAt ?? "-", field(a as Json, "reason") || "-"]),
+        task.attempts.map((a) => [
+          String(a.number),
+          printable(a.worker),
+          a.startedAt,
+          a.endedAt ?? "-",
+          field(a as Json, "reason") || "-",
+        ]),
       ),
     );
   if (task.state === "Queued" && task.explanation?.length)

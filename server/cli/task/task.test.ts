@@ -7,7 +7,14 @@ import { outpost } from "../command.ts";
 import { type Answer, person, type Seen } from "../testing.ts";
 import { COMMON, KINDS } from "./kinds.ts";
 
-const made = { id: "t-1", kind: "shell.run", params: {}, state: "Queued", createdAt: "2026-01-01T00:00:00Z", attempts: [] };
+const made = {
+  id: "t-1",
+  kind: "shell.run",
+  params: {},
+  state: "Queued",
+  createdAt: "2026-01-01T00:00:00Z",
+  attempts: [],
+};
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "outpost-cli-"));
@@ -50,7 +57,10 @@ test.each<[string, string[], object]>([
   [
     "a number is one",
     ["terraform.plan", "--git-url", "https://h/x", "--param", "parallelism=4", "--param", "policy.maxDelete=0"],
-    { kind: "terraform.plan", params: { source: { git: { url: "https://h/x" } }, parallelism: 4, policy: { maxDelete: 0 } } },
+    {
+      kind: "terraform.plan",
+      params: { source: { git: { url: "https://h/x" } }, parallelism: 4, policy: { maxDelete: 0 } },
+    },
   ],
   [
     "a secret by its name",
@@ -82,9 +92,15 @@ test("long texts come from files", async () => {
 test.each<[string[], RegExp]>([
   [["shell.rn", "--script", "x"], /unknown command 'shell.rn'[\s\S]*shell\.run/],
   [["shell.run"], /--script or --script-file is missing/],
-  [["shell.run", "--script", "x", "--param", "scrpt=y"], /no parameter "scrpt"; did you mean script \(outpost task kinds shell.run\)/],
+  [
+    ["shell.run", "--script", "x", "--param", "scrpt=y"],
+    /no parameter "scrpt"; did you mean script \(outpost task kinds shell.run\)/,
+  ],
   [["shell.run", "--script", "x", "--param", "y"], /--param takes path=value/],
-  [["git.clone", "--url", "https://h/x", "--password", "hunter22"], /password is a secret, and the service keeps what it is given/],
+  [
+    ["git.clone", "--url", "https://h/x", "--password", "hunter22"],
+    /password is a secret, and the service keeps what it is given/,
+  ],
   [["registry.login", "--param", 'login={"registry":"r","password":"hunter22"}'], /login.password is a secret/],
   [["shell.run", "--params-file", "/nonexistent"], /ENOENT/],
 ])("%j is refused", async (argv, want) => {
@@ -126,7 +142,11 @@ test("kinds are listed with what they do, and one with its parameters", async ()
 test("lists are filtered by the service", async () => {
   const me = person(() => ({ body: { items: [] } }));
   await me.types("task", "list", "--state", "Failed", "--kind", "git.clone");
-  expect(Object.fromEntries(me.requests[0]!.url.searchParams)).toEqual({ limit: "50", state: "Failed", kind: "git.clone" });
+  expect(Object.fromEntries(me.requests[0]!.url.searchParams)).toEqual({
+    limit: "50",
+    state: "Failed",
+    kind: "git.clone",
+  });
 });
 
 test("a file of a task arrives whole or not at all", async () => {
@@ -134,7 +154,10 @@ test("a file of a task arrives whole or not at all", async () => {
   const good = person(() => ({ type: "application/octet-stream", body: "bytes" }));
   expect((await good.types("task", "artifact", "get", "t-1", "report.txt", "--to", at)).exit).toBe(0);
   expect(await readFile(at, "utf8")).toBe("bytes");
-  const gone = person(() => ({ status: 404, body: { type: "about:blank", title: "x", status: 404, code: "not_found", detail: "gone" } }));
+  const gone = person(() => ({
+    status: 404,
+    body: { type: "about:blank", title: "x", status: 404, code: "not_found", detail: "gone" },
+  }));
   expect((await gone.types("task", "artifact", "get", "t-1", "report.txt", "--to", at)).exit).toBe(3);
   expect([await readFile(at, "utf8"), await readdir(dir)]).toEqual(["bytes", ["report.txt"]]);
 });
@@ -153,7 +176,9 @@ test("a task that no delegate can take says why, in a list and soon after it is 
   });
   expect((await me.types("task", "list")).out).toMatch(/t-1 .*builders lacks the tag `mars`/);
   expect(me.requests.filter(({ operation }) => operation === "getTask")).toHaveLength(1);
-  expect((await me.types("task", "run", "shell.run", "--script", "true", "-f")).err).toContain("queued: builders lacks the tag `mars`");
+  expect((await me.types("task", "run", "shell.run", "--script", "true", "-f")).err).toContain(
+    "queued: builders lacks the tag `mars`",
+  );
 });
 
 test("watching tells each state once, also across a connection that was cut", async () => {
@@ -162,7 +187,10 @@ test("watching tells each state once, also across a connection that was cut", as
   let asks = 0;
   const service = (_: Seen): Answer => {
     if (++asks === 2) setTimeout(() => stop.abort(), 0);
-    return { type: "text/event-stream", body: asks === 1 ? event("Queued") + event("Running") : event("Running") + event("Succeeded") };
+    return {
+      type: "text/event-stream",
+      body: asks === 1 ? event("Queued") + event("Running") : event("Running") + event("Succeeded"),
+    };
   };
   const { out } = await person(service, { signal: stop.signal }).types("task", "watch", "-o", "name");
   expect(out).toBe("t-1 Queued\nt-1 Running\nt-1 Succeeded\n");

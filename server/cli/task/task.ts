@@ -72,7 +72,11 @@ export function taskVerbs(root: Command, io: Io): void {
     .action(
       verb(io, async (s, id: string, given: { follow?: boolean }) => {
         const headers = { "idempotency-key": crypto.randomUUID() };
-        await queued(s, await (await s.api()).call<Task>("retryTask", { path: { task: id }, headers }), given.follow === true);
+        await queued(
+          s,
+          await (await s.api()).call<Task>("retryTask", { path: { task: id }, headers }),
+          given.follow === true,
+        );
       }),
     );
   task.command("watch").summary("show tasks as they change, until Ctrl-C").action(verb(io, watch));
@@ -89,7 +93,8 @@ function artifactVerbs(task: Command, io: Io): void {
       verb(io, async (s, id: string) => {
         const { artifacts: items = [] } = await getTask(await s.api(), id);
         if (s.format === "name") for (const one of items) s.io.out.write(`${one.name}\n`);
-        else if (items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("it has left no files"));
+        else if (items.length === 0 && s.format !== "json" && s.format !== "yaml")
+          say(s, s.e.dim("it has left no files"));
         else showAs(s, { items }, () => artifactTable(items, s));
       }),
     );
@@ -97,7 +102,11 @@ function artifactVerbs(task: Command, io: Io): void {
     .command("get <task> <name>")
     .summary("download a file")
     .option("--to <file>", "where to put it; `-` for standard output (default: its name, in this folder)")
-    .action(verb(io, async (s, id: string, name: string, given: { to?: string }) => download(s, id, name, given.to ?? basename(name))));
+    .action(
+      verb(io, async (s, id: string, name: string, given: { to?: string }) =>
+        download(s, id, name, given.to ?? basename(name)),
+      ),
+    );
 }
 
 /** Downloads a file and checks it; a file that is there is replaced only by a whole one. */

@@ -41,7 +41,10 @@ export async function authenticate(
 }
 
 /** The task while the lease runs: a token is dead as soon as its lease ended, was lost, or was not renewed in time. */
-async function tryFindLease(sql: Sql, { account, task, fence }: Omit<TaskCaller, "org" | "project">): Promise<TaskCaller | undefined> {
+async function tryFindLease(
+  sql: Sql,
+  { account, task, fence }: Omit<TaskCaller, "org" | "project">,
+): Promise<TaskCaller | undefined> {
   const [row] = await sql.query(
     "select org, project from tasks where account = $1 and id = $2 and fence = $3 and state = 'Running' and lease_expires_at > outpost_now()",
     [account, task, fence],
@@ -58,7 +61,9 @@ export async function stillValid(sql: Sql, caller: Caller): Promise<boolean> {
 export function actorOf(caller: Caller | undefined): Actor | undefined {
   if (!caller) return undefined;
   if (caller.kind === "task") return { kind: "task", bound: scopeOf(caller.task) };
-  return caller.kind === "key" ? { kind: "key", role: caller.key.role, bound: scopeOf(caller.key) } : { kind: "worker" };
+  return caller.kind === "key"
+    ? { kind: "key", role: caller.key.role, bound: scopeOf(caller.key) }
+    : { kind: "worker" };
 }
 
 /** Name of a caller in the audit trail. */

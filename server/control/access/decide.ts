@@ -32,7 +32,8 @@ export function decide({ access, task = false }: Rule, actor: Actor | undefined,
   if (actor.kind === "task") {
     if (!task || access === "any") return "unauthenticated";
     // Exactly its scope: what is below it belongs to others.
-    if (actor.bound.account !== scope.account || actor.bound.org !== scope.org || actor.bound.project !== scope.project) return "hidden";
+    if (actor.bound.account !== scope.account || actor.bound.org !== scope.org || actor.bound.project !== scope.project)
+      return "hidden";
     return RANK[TASK_ROLE] >= RANK[access] ? "allowed" : "forbidden";
   }
   if (actor.kind !== "key") return "unauthenticated";

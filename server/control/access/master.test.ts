@@ -75,9 +75,16 @@ test("the first key of an older version gives webhooks the same secrets, and its
     await db.transaction((tx) => signer.rotate(tx));
     await signer.refresh();
     const [first] = await db.query("select private_key, hook_key from service_keys order by number");
-    expect([first!.private_key, first!.hook_key.startsWith("w1."), secret(), signer.hookId(hook)]).toEqual(["", true, before, address]);
+    expect([first!.private_key, first!.hook_key.startsWith("w1."), secret(), signer.hookId(hook)]).toEqual([
+      "",
+      true,
+      before,
+      address,
+    ]);
     // A hook key is bound to its place as much as a private key is.
-    await db.query("update service_keys set private_key = (select hook_key from service_keys where number = 1) where number = 1");
+    await db.query(
+      "update service_keys set private_key = (select hook_key from service_keys where number = 1) where number = 1",
+    );
     await expect(loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]))).rejects.toThrow(MasterKeyError);
     signer.close();
   } finally {
@@ -98,7 +105,8 @@ test("a key in clear is wrapped at the next start, moves to a new master key, an
     const clear = await loadSigner(db, FIRST_ACCOUNT);
     const { publicKey } = clear;
     const hook = { account: "default", uid: "00000000-0000-4000-8000-000000000000" };
-    const secretOf = (signer: typeof clear, key?: string) => signer.hookSecret(hook, { key, version: 1, rotation: 0 })?.reveal();
+    const secretOf = (signer: typeof clear, key?: string) =>
+      signer.hookSecret(hook, { key, version: 1, rotation: 0 })?.reveal();
     const secret = secretOf(clear);
     clear.close();
     const [seed, hookKey] = await stored();

@@ -48,11 +48,17 @@ export class MasterKeys {
       );
     const bytes = Buffer.from(data, "base64url");
     try {
-      const decipher = createDecipheriv("aes-256-gcm", Buffer.from(found.key.reveal(), "base64"), bytes.subarray(0, 12));
+      const decipher = createDecipheriv(
+        "aes-256-gcm",
+        Buffer.from(found.key.reveal(), "base64"),
+        bytes.subarray(0, 12),
+      );
       decipher.setAAD(aadOf(row)).setAuthTag(bytes.subarray(12, 28));
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
     } catch {
-      throw new MasterKeyError(`the service's key ${row} in the database was changed: restore the table service_keys from a backup`);
+      throw new MasterKeyError(
+        `the service's key ${row} in the database was changed: restore the table service_keys from a backup`,
+      );
     }
   }
 
@@ -74,12 +80,17 @@ export function parseMasterKeys(text: string, from: string): MasterKeys {
     .map((line) => line.trim())
     .filter((line) => line && !line.startsWith("#"));
   const keys = lines.map((line, i) => {
-    const bytes = /^[0-9a-fA-F]{64}$/.test(line) ? Buffer.from(line, "hex") : Buffer.from(line, /[-_]/.test(line) ? "base64url" : "base64");
+    const bytes = /^[0-9a-fA-F]{64}$/.test(line)
+      ? Buffer.from(line, "hex")
+      : Buffer.from(line, /[-_]/.test(line) ? "base64url" : "base64");
     if (bytes.length !== 32 || !/^[A-Za-z0-9+/_=-]+$/.test(line))
-      throw new MasterKeyError(`line ${i + 1} of ${from} is not a key of 32 bytes; make one with: head -c 32 /dev/urandom | base64`);
+      throw new MasterKeyError(
+        `line ${i + 1} of ${from} is not a key of 32 bytes; make one with: head -c 32 /dev/urandom | base64`,
+      );
     return bytes;
   });
-  if (keys.length === 0) throw new MasterKeyError(`${from} has no key; make one with: head -c 32 /dev/urandom | base64`);
+  if (keys.length === 0)
+    throw new MasterKeyError(`${from} has no key; make one with: head -c 32 /dev/urandom | base64`);
   return new MasterKeys(keys);
 }
 
@@ -95,7 +106,10 @@ export interface MasterKeySettings {
  * else makes a key, because every replica needs the same one.
  * @throws MasterKeyError
  */
-export async function loadMasterKeys({ text, file }: MasterKeySettings, ownFile?: string): Promise<{ keys: MasterKeys; made?: string }> {
+export async function loadMasterKeys(
+  { text, file }: MasterKeySettings,
+  ownFile?: string,
+): Promise<{ keys: MasterKeys; made?: string }> {
   if (text && file) throw new MasterKeyError("set one of OUTPOST_MASTER_KEY and OUTPOST_MASTER_KEY_FILE, not both");
   if (text) return { keys: parseMasterKeys(text, "OUTPOST_MASTER_KEY") };
   if (file) return { keys: parseMasterKeys(await read(file), `OUTPOST_MASTER_KEY_FILE (${file})`) };

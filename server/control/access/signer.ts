@@ -1,9 +1,23 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
 import { ed25519Signer, makeEd25519 } from "../../base/crypto/ed25519.ts";
 import { canonical } from "../../base/json/canonical.ts";
 import { Secret } from "../../base/secret.ts";
 import type { SecretSource } from "../domain/webhook.ts";
-import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow, wrapServiceKey } from "../store/servicekeys.ts";
+import {
+  addServiceKey,
+  lockServiceKeys,
+  readServiceKeys,
+  type ServiceKeyRow,
+  wrapServiceKey,
+} from "../store/servicekeys.ts";
 import type { Database, Tx } from "../store/sql.ts";
 import { writing } from "../store/writer.ts";
 import { MasterKeys } from "./master.ts";
@@ -137,7 +151,11 @@ export async function loadSigner(db: Database, account: string, master = new Mas
     for (const [i, row] of found.entries()) if (isStale(row)) await wrapServiceKey(tx, wrapped(before[i]!));
     const next = makeKey();
     const old = ed25519Signer(new Secret(before.at(-1)!.privateKey));
-    await addServiceKey(tx, { ...wrapped(next), statement: old(`outpost/successor/v1\n${next.publicKey}`) }, before.length);
+    await addServiceKey(
+      tx,
+      { ...wrapped(next), statement: old(`outpost/successor/v1\n${next.publicKey}`) },
+      before.length,
+    );
     tx.notify(account, TOPIC);
     return { keyId: next.id, publicKey: next.publicKey };
   };
@@ -167,7 +185,10 @@ const hookRow = (id: string): string => `${id}/webhooks`;
 function withHookKey(key: ServiceKeyRow): ServiceKeyRow {
   if (key.hookKey !== "" || key.privateKey === "") return key;
   const seed = new Secret(key.privateKey);
-  return { ...key, hookKey: Buffer.concat([hkdf(seed, "webhook"), hkdf(seed, "webhook-secret")]).toString("base64url") };
+  return {
+    ...key,
+    hookKey: Buffer.concat([hkdf(seed, "webhook"), hkdf(seed, "webhook-secret")]).toString("base64url"),
+  };
 }
 
 /** The two keys in a stored hook key. */
@@ -199,13 +220,15 @@ interface Derived {
   answerKey(extra: string): Buffer;
 }
 
-const hkdf = (seed: Secret, purpose: string, extra = "") => Buffer.from(hkdfSync("sha256", seed.reveal() + extra, "outpost", purpose, 32));
+const hkdf = (seed: Secret, purpose: string, extra = "") =>
+  Buffer.from(hkdfSync("sha256", seed.reveal() + extra, "outpost", purpose, 32));
 
 function derivedFrom(seed: Secret): Derived {
   const [nonceKey, taskKey] = [hkdf(seed, "nonce"), hkdf(seed, "task-token")];
   return {
     nonceMac: (text) => createHmac("sha256", nonceKey).update(text).digest("base64url").slice(0, 32),
-    taskMac: ({ account, task, fence }) => createHmac("sha256", taskKey).update(`${account}\n${task}\n${fence}`).digest("base64url"),
+    taskMac: ({ account, task, fence }) =>
+      createHmac("sha256", taskKey).update(`${account}\n${task}\n${fence}`).digest("base64url"),
     answerKey: (extra) => hkdf(seed, "answer", extra),
   };
 }
@@ -217,7 +240,9 @@ const equal = (want: string, given: string): boolean => {
 
 function ringOf(rows: readonly ServiceKeyRow[]): Ring {
   const { id, publicKey, privateKey } = rows.at(-1)!;
-  const links = rows.slice(1).map(({ publicKey: to, statement }, i) => ({ from: rows[i]!.publicKey, to, signature: statement }));
+  const links = rows
+    .slice(1)
+    .map(({ publicKey: to, statement }, i) => ({ from: rows[i]!.publicKey, to, signature: statement }));
   return {
     length: rows.length,
     firstKeyId: rows[0]!.id,
@@ -278,7 +303,8 @@ function makeSigner(ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | 
     },
     fitsNonce(nonce, nowMs) {
       const at = nonce.lastIndexOf(".");
-      if (at < 0 || !taken().some(({ nonceMac }) => equal(nonceMac(nonce.slice(0, at)), nonce.slice(at + 1)))) return false;
+      if (at < 0 || !taken().some(({ nonceMac }) => equal(nonceMac(nonce.slice(0, at)), nonce.slice(at + 1))))
+        return false;
       const made = Number.parseInt(nonce.slice(0, nonce.indexOf(".")), 36);
       return made <= nowMs + 1_000 && nowMs - made <= NONCE_SECONDS * 1_000;
     },

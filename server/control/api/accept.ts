@@ -36,7 +36,9 @@ export function checkAccept(req: IncomingMessage, row: OperationRow): void {
   const { answers } = typesOf(row);
   const offered = answers.length > 0 ? answers : ["application/json"];
   const fits = (type: string) =>
-    wanted.some((w) => !refused.has(w) && (w === "*/*" || w === type || (w.endsWith("/*") && type.startsWith(w.slice(0, -1)))));
+    wanted.some(
+      (w) => !refused.has(w) && (w === "*/*" || w === type || (w.endsWith("/*") && type.startsWith(w.slice(0, -1)))),
+    );
   if (!offered.some(fits)) throw new Problem("not_acceptable", `This operation answers with ${offered.join(" or ")}.`);
 }
 

@@ -25,7 +25,8 @@ beforeAll(async () => {
     await s.ask("PUT", `/v1/organizations/${org}`, { body: { spec: {} } });
     await s.ask("PUT", `/v1/projects/p1?org=${org}`, { body: { spec: {} } });
   }
-  for (const role of ROLES) keys[role] = (await s.ask("POST", "/v1/apikeys?org=o1", { body: { id: role, role } })).body.key;
+  for (const role of ROLES)
+    keys[role] = (await s.ask("POST", "/v1/apikeys?org=o1", { body: { id: role, role } })).body.key;
   await s.ask("PUT", "/v1/agents/w", { body: { spec: {} } });
   const { token } = (await s.ask("POST", "/v1/agents/w/tokens", { body: {} })).body;
   keys.worker = (await (await new TestWorker(s.url).enrol(token)).open()).session;
@@ -58,7 +59,9 @@ async function call(operation: OperationId, scope: string, key: string | undefin
   ]
     .filter(Boolean)
     .join("&");
-  const body = BODIES[operation] ?? (row.method === "PUT" || row.method === "PATCH" ? { spec: SPECS[row.collection!] ?? {} } : undefined);
+  const body =
+    BODIES[operation] ??
+    (row.method === "PUT" || row.method === "PATCH" ? { spec: SPECS[row.collection!] ?? {} } : undefined);
   // If-Match keeps a write that is let through from doing anything.
   const headers: Record<string, string> = row.method === "PUT" ? { "if-match": '"0"' } : {};
   if (operation === "putTaskArtifact") headers["content-type"] = "application/octet-stream";
@@ -75,14 +78,19 @@ const SPECS: Record<string, object> = {
   repositories: { agent: "account.w", url: "https://h/x" },
   clusters: { agent: "account.w", server: "https://h" },
   applications: { agent: "account.w", destination: {}, source: { repoUrl: "https://h/x", path: "." } },
-  applicationsets: { agent: "account.w", generators: [{ list: { elements: [] } }], template: { metadata: { name: "x" }, spec: {} } },
+  applicationsets: {
+    agent: "account.w",
+    generators: [{ list: { elements: [] } }],
+    template: { metadata: { name: "x" }, spec: {} },
+  },
   argoprojectmappings: { agent: "account.w", argoProject: "team" },
   appprojects: { agent: "account.w" },
   repositorycredentials: { agent: "account.w", url: "https://h/" },
   repositorycertificates: { agent: "account.w", host: "h", type: "ssh", data: "x" },
   gnupgkeys: {
     agent: "account.w",
-    publicKey: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEawJL7hYJKwYBBAHaRw8BAQdA\n-----END PGP PUBLIC KEY BLOCK-----",
+    publicKey:
+      "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEawJL7hYJKwYBBAHaRw8BAQdA\n-----END PGP PUBLIC KEY BLOCK-----",
   },
   webhooks: { provider: "github" },
   pipelines: { steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true" } } }] },
@@ -103,7 +111,8 @@ const BODIES: Partial<Record<OperationId, object>> = {
 
 test("every operation has exactly one row, and the contract says the same", () => {
   expect([...expected.keys()].sort()).toEqual(Object.keys(operations).sort());
-  for (const [operation, access] of expected) expect(`${operation} ${operations[operation].access}`).toBe(`${operation} ${access}`);
+  for (const [operation, access] of expected)
+    expect(`${operation} ${operations[operation].access}`).toBe(`${operation} ${access}`);
   const marked = Object.entries(operations as Record<string, OperationRow>).filter(([, row]) => row.task);
   expect([...forTasks].sort()).toEqual(marked.map(([operation]) => operation).sort());
 });
@@ -145,20 +154,38 @@ test.each(people)(
 );
 
 test.each(people)("%s: no other kind of credential opens it", async (operation) => {
-  for (const kind of ["worker", "forged", "expired", "none", "forgedTask", ...(forTasks.has(operation) ? [] : ["task"])]) {
+  for (const kind of [
+    "worker",
+    "forged",
+    "expired",
+    "none",
+    "forgedTask",
+    ...(forTasks.has(operation) ? [] : ["task"]),
+  ]) {
     const answer = await call(operation, SCOPES.own, keys[kind]);
     expect([kind, answer.status, answer.body.code]).toEqual([kind, 401, "unauthenticated"]);
   }
 });
 
-test.each([...forTasks])("%s: a running task's token opens it in the task's own scope and in no other", async (operation) => {
-  const got = [];
-  for (const scope of Object.keys(SCOPES) as (keyof typeof SCOPES)[]) {
-    const { status, body } = await call(operation, SCOPES[scope], keys.task);
-    got.push(`${scope}: ${scope === "own" && status !== 401 && status !== 403 ? "through" : `${status} ${body.code}`}`);
-  }
-  expect(got).toEqual(["own: through", "above: 404 not_found", "beside: 404 not_found", "below: 404 not_found", "nowhere: 404 not_found"]);
-});
+test.each([...forTasks])(
+  "%s: a running task's token opens it in the task's own scope and in no other",
+  async (operation) => {
+    const got = [];
+    for (const scope of Object.keys(SCOPES) as (keyof typeof SCOPES)[]) {
+      const { status, body } = await call(operation, SCOPES[scope], keys.task);
+      got.push(
+        `${scope}: ${scope === "own" && status !== 401 && status !== 403 ? "through" : `${status} ${body.code}`}`,
+      );
+    }
+    expect(got).toEqual([
+      "own: through",
+      "above: 404 not_found",
+      "beside: 404 not_found",
+      "below: 404 not_found",
+      "nowhere: 404 not_found",
+    ]);
+  },
+);
 
 test.each([...expected].filter(([, access]) => access === "worker").map(([operation]) => operation))(
   "%s: only a worker's session opens it",

@@ -6,7 +6,8 @@ import type { Handler } from "./typed.ts";
 
 /** Operations of a few lines each. */
 export const whoAmI = (): Handler<"whoAmI"> => async (call) => {
-  if (call.caller?.kind !== "key") throw new Problem("unauthenticated", "Give an API key: `Authorization: Bearer opk_…`.");
+  if (call.caller?.kind !== "key")
+    throw new Problem("unauthenticated", "Give an API key: `Authorization: Bearer opk_…`.");
   const { account, id, role, org, project } = call.caller.key;
   return { status: 200, body: { account, id, role, ...(org ? { org } : {}), ...(project ? { project } : {}) } };
 };
@@ -22,7 +23,9 @@ export const getReadiness =
           () => true,
           () => false,
         );
-    return answers ? { status: 200, text: "ready\n", type: "text/plain" } : { status: 503, text: "not ready\n", type: "text/plain" };
+    return answers
+      ? { status: 200, text: "ready\n", type: "text/plain" }
+      : { status: 503, text: "not ready\n", type: "text/plain" };
   };
 
 /** Anybody may ask for the metrics, so the queue is counted so often at most. */

@@ -49,12 +49,19 @@ describe("credentials", () => {
     const w = await agent("c2");
     const other = await generateSealKeys();
     const sealedCredentials = { keyId: other.publicKey.slice(0, 16), enc: "AA", ciphertext: "AA" };
-    expect(await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials })).toMatchObject({
-      status: 422,
-      body: { code: "credentials_key_mismatch", pointer: "/spec/sealedCredentials/keyId" },
-    });
+    expect(await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials })).toMatchObject(
+      {
+        status: 422,
+        body: { code: "credentials_key_mismatch", pointer: "/spec/sealedCredentials/keyId" },
+      },
+    );
     expect(
-      await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials, credentials: { password: "p" } }),
+      await put("/v1/repositories/c2-repo", {
+        agent: "c2",
+        url: "https://h/x",
+        sealedCredentials,
+        credentials: { password: "p" },
+      }),
     ).toMatchObject({ status: 422, body: { code: "invalid_field" } });
     void w;
   });
@@ -73,7 +80,10 @@ describe("credentials", () => {
       const refused = await put(path, { ...spec, ...change });
       expect([refused.status, refused.body.code, refused.body.pointer]).toEqual([422, "credentials_required", pointer]);
       expect(refused.body.detail).toContain("change `credentialsVersion`");
-      const patched = await s.ask("PATCH", path, { body: { spec: change }, headers: { "content-type": "application/merge-patch+json" } });
+      const patched = await s.ask("PATCH", path, {
+        body: { spec: change },
+        headers: { "content-type": "application/merge-patch+json" },
+      });
       expect([patched.status, patched.body.code]).toEqual([422, "credentials_required"]);
     }
     expect((await put(path, { ...spec, url: "https://git.example/platform/team/" })).status).toBe(200);
@@ -86,7 +96,12 @@ describe("credentials", () => {
     expect((await put("/v1/clusters/c5-bare", spec)).status).toBe(201);
     expect((await put("/v1/clusters/c5-bare", { ...spec, caData: "other" })).status).toBe(200);
     expect((await put("/v1/clusters/c5-creds", { ...spec, credentials: { bearerToken: "t" } })).status).toBe(201);
-    for (const change of [{ caData: "other" }, { serverName: "x" }, { proxyUrl: "http://p:1" }, { caData: undefined }]) {
+    for (const change of [
+      { caData: "other" },
+      { serverName: "x" },
+      { proxyUrl: "http://p:1" },
+      { caData: undefined },
+    ]) {
       const refused = await put("/v1/clusters/c5-creds", { ...spec, ...change });
       expect([refused.status, refused.body.code, refused.body.pointer]).toEqual([
         422,
@@ -120,7 +135,9 @@ describe("credentials", () => {
       status: 422,
       body: { code: "credentials_audience_mismatch", pointer: "/spec/url" },
     });
-    expect(await put(path, { ...spec, insecure: true, sealedCredentials })).toMatchObject({ body: { pointer: "/spec/insecure" } });
+    expect(await put(path, { ...spec, insecure: true, sealedCredentials })).toMatchObject({
+      body: { pointer: "/spec/insecure" },
+    });
     const { id: _, audience: __, ...older } = sealedCredentials;
     expect(await put(path, { ...spec, sealedCredentials: older })).toMatchObject({
       status: 422,
@@ -149,7 +166,9 @@ test("sync and refresh ride on the object, the newest of each kind, and its gene
   expect((await s.ask("POST", "/v1/applications/a1-app/sync", { body: { prune: true } })).status).toBe(202);
   expect((await s.ask("POST", "/v1/applications/a1-app/refresh")).status).toBe(202);
   const [o] = (await w.exchange()).objects;
-  expect(o).toMatchObject({ action: { sync: { by: "key:admin", request: { prune: true } }, refresh: { hard: false } } });
+  expect(o).toMatchObject({
+    action: { sync: { by: "key:admin", request: { prune: true } }, refresh: { hard: false } },
+  });
   expect((await s.ask("GET", "/v1/applications/a1-app")).body.generation).toBe(1);
 });
 
@@ -179,7 +198,10 @@ test("questions to the agent are answered by it, or end with a named reason", as
 
   await put("/v1/agents/q2", {});
   await put("/v1/repositories/q2-repo", { agent: "q2", url: "https://h/x" });
-  expect(await s.ask("GET", "/v1/repositories/q2-repo/refs")).toMatchObject({ status: 409, body: { code: "agent_not_enrolled" } });
+  expect(await s.ask("GET", "/v1/repositories/q2-repo/refs")).toMatchObject({
+    status: 409,
+    body: { code: "agent_not_enrolled" },
+  });
   expect((await s.ask("GET", "/v1/tasks")).body.items).toEqual([]);
 });
 
@@ -223,7 +245,9 @@ test("a delegate's installation comes in every format of the contract, each with
     powershell: "text/plain",
   };
   for (const [format, type] of Object.entries(types)) {
-    const { status, text, headers } = await s.ask("POST", `/v1/delegates/every/manifest?format=${format}`, { body: {} });
+    const { status, text, headers } = await s.ask("POST", `/v1/delegates/every/manifest?format=${format}`, {
+      body: {},
+    });
     expect([format, status, headers.get("content-type")]).toEqual([format, 200, expect.stringContaining(type)]);
     const token = /ot1_[A-Za-z0-9_-]+/.exec(text)![0];
     expect((await new TestWorker(s.url).tryEnrol(token)).body).toMatchObject({ kind: "delegate", id: "every" });
@@ -239,7 +263,8 @@ test("without a token, or with a Secret that holds it, the installation makes no
     expect([format, text]).toEqual([format, expect.not.stringContaining("ot1_")]);
     expect(await draw(format, { withToken: false })).toBe(text);
   }
-  for (const format of ["kubernetes", "helm-values", "ecs"]) expect(await draw(format, { existingSecret: "mine" })).toContain("mine");
+  for (const format of ["kubernetes", "helm-values", "ecs"])
+    expect(await draw(format, { existingSecret: "mine" })).toContain("mine");
   expect((await s.ask("GET", "/v1/delegates/plain/tokens")).body.items).toEqual([]);
 });
 

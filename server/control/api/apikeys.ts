@@ -41,11 +41,19 @@ export const createApiKey =
         endsBy: expiresIn === undefined ? endOf(call.caller) : undefined,
       });
       if (!row)
-        throw new Problem("already_exists", "There is a key with this id in this scope. Choose another id, or delete that key.", {
-          pointer: "/id",
-        });
+        throw new Problem(
+          "already_exists",
+          "There is a key with this id in this scope. Choose another id, or delete that key.",
+          {
+            pointer: "/id",
+          },
+        );
       checkEnd(row, endOf(call.caller));
-      return { status: 201 as const, body: { ...view(row), key: text.reveal() }, headers: { "Cache-Control": "no-store" } };
+      return {
+        status: 201 as const,
+        body: { ...view(row), key: text.reveal() },
+        headers: { "Cache-Control": "no-store" },
+      };
     });
   };
 
@@ -68,7 +76,8 @@ export const deleteApiKey =
     });
 
 /** When the key of a caller ends; undefined where it has no end. */
-const endOf = (caller: Caller | undefined): Date | undefined => (caller?.kind === "key" ? caller.key.expiresAt : undefined);
+const endOf = (caller: Caller | undefined): Date | undefined =>
+  caller?.kind === "key" ? caller.key.expiresAt : undefined;
 
 /** A key that ends would have no end, if it could make keys that outlive it. */
 function checkEnd(made: ApiKeyRow, callerEnds: Date | undefined): void {

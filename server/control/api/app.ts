@@ -75,7 +75,10 @@ function stepsOf(s: Services, { maxInFlight = 500, validateResponses = false }: 
 function fitsContract(s: Services, validateResponses: boolean): express.RequestHandler {
   const validate = express.Router();
   validate.use(
-    validators((res) => stateOf(res).route!, validateResponses ? (error, body, req) => badAnswer(s, error, body, req) : undefined),
+    validators(
+      (res) => stateOf(res).route!,
+      validateResponses ? (error, body, req) => badAnswer(s, error, body, req) : undefined,
+    ),
   );
   return (req, res, next) => {
     if (PROBES.has(stateOf(res).route!.operation)) next();

@@ -6,7 +6,13 @@ import { startService, type TestService } from "../testing/service.ts";
 let s: TestService;
 const { put } = agentsOf(() => s);
 const ORGS = ["a", "b"];
-const AT: Record<string, string> = { account: "", a: "?org=a", "a/p": "?org=a&project=p", "a/q": "?org=a&project=q", b: "?org=b" };
+const AT: Record<string, string> = {
+  account: "",
+  a: "?org=a",
+  "a/p": "?org=a&project=p",
+  "a/q": "?org=a&project=q",
+  b: "?org=b",
+};
 const source = { repoUrl: "https://git.example/x", path: "." };
 const names: Record<string, string> = {};
 
@@ -115,8 +121,13 @@ describe("every way to name a project", () => {
     ["an id instead of a name", () => ({ argoProject: "p-top-b-all" }), "/spec/argoProject"],
   ])("an application: %s", async (_, spec, pointer) => {
     expect(await putB("/v1/applications/w", app(spec()))).toMatchObject(refusedAt(pointer));
-    expect(await putB("/v1/applications/kept", app({ argoProject: mine }))).toMatchObject({ status: expect.any(Number) });
-    const changed = await s.ask("PATCH", "/v1/applications/kept?org=b", { key: keyOfB, body: { spec: { argoProject: null, ...spec() } } });
+    expect(await putB("/v1/applications/kept", app({ argoProject: mine }))).toMatchObject({
+      status: expect.any(Number),
+    });
+    const changed = await s.ask("PATCH", "/v1/applications/kept?org=b", {
+      key: keyOfB,
+      body: { spec: { argoProject: null, ...spec() } },
+    });
     expect(changed).toMatchObject(refusedAt(pointer));
   });
 
@@ -146,14 +157,20 @@ describe("every way to name a project", () => {
       () => setOf("account.top", {}, { generators: [{ list: { ...list, ...other(mine) } }, { list }] }),
       "/spec/template/spec/project",
     ],
-    ["of a patch", () => setOf("account.top", { project: mine }, { templatePatch: `spec: {project: ${theirs}}` }), "/spec/templatePatch"],
+    [
+      "of a patch",
+      () => setOf("account.top", { project: mine }, { templatePatch: `spec: {project: ${theirs}}` }),
+      "/spec/templatePatch",
+    ],
   ])("a set: %s", async (_, spec, pointer) => {
     expect(await putB("/v1/applicationsets/w", spec())).toMatchObject(refusedAt(pointer));
     expect(await s.ask("GET", "/v1/applicationsets/w?org=b", { key: keyOfB })).toMatchObject({ status: 404 });
   });
 
   test("a set whose parameters decide is taken: the agent judges each application", async () => {
-    expect(await putB("/v1/applicationsets/params", setOf("account.top", { project: "{{ .project }}" }))).toMatchObject({ status: 201 });
+    expect(await putB("/v1/applicationsets/params", setOf("account.top", { project: "{{ .project }}" }))).toMatchObject(
+      { status: 201 },
+    );
   });
 
   test("a generator that brings its project needs none in the set's template", async () => {
@@ -184,26 +201,34 @@ describe("every way to name a project", () => {
     expect(await putB("/v1/applications/late", spec)).toMatchObject(refusedAt("/spec/argoProject"));
     await put("/v1/appprojects/closing", { agent: "top", allowedScopes: [] });
     expect(await putB("/v1/applications/late", spec)).toMatchObject(refusedAt("/spec/argoProject"));
-    expect(await putB("/v1/applications/late", app({ appProject: "account.closing" }))).toMatchObject(refusedAt("/spec/appProject"));
+    expect(await putB("/v1/applications/late", app({ appProject: "account.closing" }))).toMatchObject(
+      refusedAt("/spec/appProject"),
+    );
   });
 
   test("a project of another agent is none", async () => {
     await put("/v1/agents/beside", {});
     await put("/v1/appprojects/elsewhere", { agent: "beside" });
-    expect(await putB("/v1/applications/w", app({ argoProject: "elsewhere" }))).toMatchObject(refusedAt("/spec/argoProject"));
+    expect(await putB("/v1/applications/w", app({ argoProject: "elsewhere" }))).toMatchObject(
+      refusedAt("/spec/argoProject"),
+    );
   });
 });
 
 test("a project below its agent's scope names no accounts, and only a project above as its limit", async () => {
   await put("/v1/appprojects/above", { agent: "top", allowedScopes: ["a"] });
   await put("/v1/appprojects/same?org=a", { agent: "account.top" });
-  const below = (spec: object, query = "?org=a") => put(`/v1/appprojects/below${query}`, { agent: "account.top", ...spec });
+  const below = (spec: object, query = "?org=a") =>
+    put(`/v1/appprojects/below${query}`, { agent: "account.top", ...spec });
   const admin = { server: "*", defaultServiceAccount: "kube-system:admin" };
   expect(await below({ destinationServiceAccounts: [admin] })).toMatchObject({
     status: 422,
     body: { code: "invalid_field", pointer: "/spec/destinationServiceAccounts" },
   });
-  expect(await below({ within: "same" })).toMatchObject({ status: 422, body: { code: "invalid_field", pointer: "/spec/within" } });
+  expect(await below({ within: "same" })).toMatchObject({
+    status: 422,
+    body: { code: "invalid_field", pointer: "/spec/within" },
+  });
   expect(await below({ within: "account.above" }, "?org=b")).toMatchObject(refusedAt("/spec/within"));
   expect(await below({ within: "account.above" })).toMatchObject({ status: 201 });
   expect(await put("/v1/appprojects/top", { agent: "top", within: "above" })).toMatchObject({
@@ -226,12 +251,16 @@ test("an object that was delivered under an older name keeps it, and so does wha
   await put("/v1/applications/second?org=a", app({ waitsFor: ["first"] }));
   await put("/v1/applications/first?org=a", app({ info: [{ name: "a", value: "b" }] }));
   const { objects } = await w.exchange();
-  const [project, first, second] = ["all", "first", "second"].map((id) => objects.find(({ key }) => key === `a/-/${id}`)!);
+  const [project, first, second] = ["all", "first", "second"].map(
+    (id) => objects.find(({ key }) => key === `a/-/${id}`)!,
+  );
   expect([project!.name, first!.name]).toEqual(["all-abc123", "first-abc123"]);
   expect(second!.name).toMatch(/^second-[0-9a-f]{12}$/);
   expect([first!.resolved!.appProject, second!.resolved!.appProject]).toEqual(["all-abc123", "all-abc123"]);
   expect(second!.resolved!.waitsFor).toEqual(["first-abc123"]);
-  expect(await put("/v1/applications/third?org=a", app({ appProject: undefined, argoProject: "all-abc123" }))).toMatchObject({
+  expect(
+    await put("/v1/applications/third?org=a", app({ appProject: undefined, argoProject: "all-abc123" })),
+  ).toMatchObject({
     status: 201,
   });
 });

@@ -15,23 +15,28 @@ const { replica, create, task, take, end, keep } = delegatesOf(() => s);
 const MIB = 1024 * 1024;
 
 const read = async (id: string, name: string) => {
-  const answer = await fetch(`${s.url}/v1/tasks/${id}/artifacts/${name}`, { headers: { authorization: `Bearer ${s.admin}` } });
+  const answer = await fetch(`${s.url}/v1/tasks/${id}/artifacts/${name}`, {
+    headers: { authorization: `Bearer ${s.admin}` },
+  });
   return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
 };
 
-test.each([0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES + 7])("a file of %d bytes is given back as it was", async (size) => {
-  await create();
-  const leased = await take(w);
-  const bytes = randomBytes(size);
-  const kept = await keep(w, leased, "out.bin", bytes);
-  expect([kept.status, kept.body]).toMatchObject([200, { name: "out.bin", size }]);
-  const { answer, bytes: got } = await read(leased.task, "out.bin");
-  expect(answer.headers.get("content-type")).toBe("application/octet-stream");
-  expect(answer.headers.get("etag")).toBe(`"${createHash("sha256").update(bytes).digest("hex")}"`);
-  expect(got.equals(bytes)).toBe(true);
-  expect((await task(leased.task)).artifacts).toMatchObject([{ name: "out.bin", size }]);
-  await end(w, leased);
-});
+test.each([0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES + 7])(
+  "a file of %d bytes is given back as it was",
+  async (size) => {
+    await create();
+    const leased = await take(w);
+    const bytes = randomBytes(size);
+    const kept = await keep(w, leased, "out.bin", bytes);
+    expect([kept.status, kept.body]).toMatchObject([200, { name: "out.bin", size }]);
+    const { answer, bytes: got } = await read(leased.task, "out.bin");
+    expect(answer.headers.get("content-type")).toBe("application/octet-stream");
+    expect(answer.headers.get("etag")).toBe(`"${createHash("sha256").update(bytes).digest("hex")}"`);
+    expect(got.equals(bytes)).toBe(true);
+    expect((await task(leased.task)).artifacts).toMatchObject([{ name: "out.bin", size }]);
+    await end(w, leased);
+  },
+);
 
 test("the same name again replaces the file, and nothing is left of the first", async () => {
   await create();
@@ -73,7 +78,10 @@ test("a file, a task and an account have bounds, each refused by its name", asyn
     s.db.query("insert into task_artifacts values ('default', $1, $2, $2, $3, '', now())", [id, name, size]);
   await claim(leased.task, "much", 255 * MIB);
   const second = await keep(w, leased, "a", Buffer.alloc(2 * MIB));
-  expect([second.body.code, second.body.detail]).toEqual(["body_too_large", expect.stringMatching(/one task may have 256 MiB/)]);
+  expect([second.body.code, second.body.detail]).toEqual([
+    "body_too_large",
+    expect.stringMatching(/one task may have 256 MiB/),
+  ]);
   expect((await task(leased.task)).artifacts).toHaveLength(1);
   await end(w, leased);
 
@@ -81,7 +89,10 @@ test("a file, a task and an account have bounds, each refused by its name", asyn
   const next = await take(w);
   await claim(leased.task, "more", 44 * MIB);
   const third = await keep(w, next, "a", Buffer.alloc(2 * MIB));
-  expect([third.body.code, third.body.detail]).toEqual(["body_too_large", expect.stringMatching(/OUTPOST_ARTIFACT_MAX_MIB/)]);
+  expect([third.body.code, third.body.detail]).toEqual([
+    "body_too_large",
+    expect.stringMatching(/OUTPOST_ARTIFACT_MAX_MIB/),
+  ]);
   expect((await task(next.task)).artifacts).toBeUndefined();
   await end(w, next);
 }, 60_000);

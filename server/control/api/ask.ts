@@ -24,7 +24,11 @@ export async function questionParams(sql: Sql, object: Stored): Promise<Record<s
     return { ...params, name, live: { namespace, name, uid } };
   }
   const delivery = await tryFindDelivery(sql, object.account, object.uid);
-  return { ...params, name: delivery?.name ?? object.id, ...(delivery?.live ? { namespace: delivery.live.namespace } : {}) };
+  return {
+    ...params,
+    name: delivery?.name ?? object.id,
+    ...(delivery?.live ? { namespace: delivery.live.namespace } : {}),
+  };
 }
 
 /** Does `work`, which asks an agent, while the question's places are held. */
@@ -47,6 +51,9 @@ export function answerOf<T>(task: TaskRow, fits: ((value: unknown) => value is T
   if (task.state !== "Succeeded")
     throw new Problem("agent_refused", task.message ?? `The agent could not do this: ${task.reason ?? task.state}.`);
   if (!fits(task.outputs))
-    throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
+    throw new Problem(
+      "agent_refused",
+      "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.",
+    );
   return task.outputs;
 }

@@ -24,7 +24,9 @@ export async function readBody(
   const max = MAX_BYTES[size];
   const announced = Number(req.headers["content-length"] ?? 0);
   if (announced > max) throw tooLarge(max);
-  const bytes = stranger ? await stranger.bodies.read(req, { ...STRANGER, sender: stranger.sender, announced }) : await collect(req, max);
+  const bytes = stranger
+    ? await stranger.bodies.read(req, { ...STRANGER, sender: stranger.sender, announced })
+    : await collect(req, max);
   if (bytes.length === 0) return undefined;
   const parsed = parseJson(bytes, LIMITS[size]);
   if (parsed.ok) return parsed.value;
@@ -60,5 +62,7 @@ function collect(req: IncomingMessage, max: number): Promise<Buffer> {
 
 function tooLarge(max: number): Problem {
   // The rest is not read: the connection goes with it.
-  return new Problem("body_too_large", `The body may have ${max / 1024 / 1024} MiB at most.`, { headers: { Connection: "close" } });
+  return new Problem("body_too_large", `The body may have ${max / 1024 / 1024} MiB at most.`, {
+    headers: { Connection: "close" },
+  });
 }

@@ -18,7 +18,9 @@ async function ask(
 ): Promise<TaskRow> {
   const object = await findObject(s.db, collection, call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, object);
-  return asking(s, call, agent, async () => askAgent(s.db, agent, { kind, params: await questionParams(s.db, object) }, call.signal));
+  return asking(s, call, agent, async () =>
+    askAgent(s.db, agent, { kind, params: await questionParams(s.db, object) }, call.signal),
+  );
 }
 
 /** A connection that does not work is an answer, not a problem. */
@@ -42,8 +44,14 @@ export const testCluster =
 
 export const getRepositoryRefs =
   (s: Services): Handler<"getRepositoryRefs"> =>
-  async (call) => ({ status: 200, body: answerOf(await ask(s, call, "repositories", "repository.refs"), validateRefs) });
+  async (call) => ({
+    status: 200,
+    body: answerOf(await ask(s, call, "repositories", "repository.refs"), validateRefs),
+  });
 
 export const getRepositoryCharts =
   (s: Services): Handler<"getRepositoryCharts"> =>
-  async (call) => ({ status: 200, body: answerOf(await ask(s, call, "repositories", "repository.charts"), validateCharts) });
+  async (call) => ({
+    status: 200,
+    body: answerOf(await ask(s, call, "repositories", "repository.charts"), validateCharts),
+  });

@@ -10,7 +10,8 @@ export function writeCursor(parts: readonly (string | number)[]): string {
 export function readCursor(text: string, types: readonly ("string" | "number")[]): (string | number)[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
-    const fits = Array.isArray(parts) && parts.length === types.length && parts.every((part, i) => fitsType(part, types[i]!));
+    const fits =
+      Array.isArray(parts) && parts.length === types.length && parts.every((part, i) => fitsType(part, types[i]!));
     if (fits) return parts as (string | number)[];
   } catch {
     // Falls through to the same answer.

@@ -31,12 +31,17 @@ describe("delivery", () => {
     expect(objects[2]).toMatchObject({
       name: "d1-app",
       uid: app.body.uid,
-      resolved: { cluster: { name: "d1-cluster", server: "https://k8s.example" }, repositories: ["https://git.example/d1.git", null] },
+      resolved: {
+        cluster: { name: "d1-cluster", server: "https://k8s.example" },
+        repositories: ["https://git.example/d1.git", null],
+      },
     });
     // Sent and not yet acknowledged: a poll waits instead of getting it again at once.
     expect((await w.exchange()).objects).toHaveLength(0);
     await w.acknowledge(objects);
-    expect((await s.ask("GET", "/v1/applications/d1-app")).body.status).toMatchObject({ delivery: { state: "Delivered" } });
+    expect((await s.ask("GET", "/v1/applications/d1-app")).body.status).toMatchObject({
+      delivery: { state: "Delivered" },
+    });
     const report = {
       collection: "applications" as const,
       key: objects[2]!.key,
@@ -67,7 +72,11 @@ describe("delivery", () => {
   test("a changed repository address reaches the applications that use it, without a new generation of theirs", async () => {
     const w = await agent("d2");
     await put("/v1/repositories/d2-repo", { agent: "d2", url: "https://git.example/old.git" });
-    await put("/v1/applications/d2-app", { agent: "d2", destination: {}, source: { repository: "d2-repo", path: "." } });
+    await put("/v1/applications/d2-app", {
+      agent: "d2",
+      destination: {},
+      source: { repository: "d2-repo", path: "." },
+    });
     const first = await w.exchange();
     await w.acknowledge(first.objects);
     await put("/v1/repositories/d2-repo", { agent: "d2", url: "https://git.example/new.git" });
@@ -80,7 +89,11 @@ describe("delivery", () => {
 
   test("only a tombstone deletes: the object is going until the agent says so, and is gone then", async () => {
     const w = await agent("d3");
-    await put("/v1/applications/d3-app", { agent: "d3", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+    await put("/v1/applications/d3-app", {
+      agent: "d3",
+      destination: {},
+      source: { repoUrl: "https://h/x", path: "." },
+    });
     await w.acknowledge((await w.exchange()).objects);
     const going = await s.ask("DELETE", "/v1/applications/d3-app?cascade=background");
     expect(going).toMatchObject({
@@ -88,7 +101,11 @@ describe("delivery", () => {
       body: { deletionRequestedAt: expect.any(String), status: { delivery: { state: "Deleting" } } },
     });
     expect(
-      await put("/v1/applications/d3-app", { agent: "d3", destination: {}, source: { repoUrl: "https://h/x", path: "." } }),
+      await put("/v1/applications/d3-app", {
+        agent: "d3",
+        destination: {},
+        source: { repoUrl: "https://h/x", path: "." },
+      }),
     ).toMatchObject({ status: 409, body: { code: "being_deleted" } });
     expect((await s.ask("DELETE", "/v1/agents/d3")).body.code).toBe("in_use");
     const { objects } = await w.exchange();
@@ -103,7 +120,11 @@ describe("delivery", () => {
 
   test("a forced delete does not wait, and a report for what is gone is passed over", async () => {
     const w = await agent("d4");
-    await put("/v1/applications/d4-app", { agent: "d4", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+    await put("/v1/applications/d4-app", {
+      agent: "d4",
+      destination: {},
+      source: { repoUrl: "https://h/x", path: "." },
+    });
     const { objects } = await w.exchange();
     expect((await s.ask("DELETE", "/v1/applications/d4-app?force=true")).status).toBe(204);
     await w.acknowledge(objects);
@@ -113,7 +134,11 @@ describe("delivery", () => {
   test("`known` decides what is sent again; nothing is deleted for being absent", async () => {
     const w = await agent("d5");
     for (const id of ["d5-a", "d5-b"])
-      await put(`/v1/applications/${id}`, { agent: "d5", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+      await put(`/v1/applications/${id}`, {
+        agent: "d5",
+        destination: {},
+        source: { repoUrl: "https://h/x", path: "." },
+      });
     const { objects } = await w.exchange();
     await w.acknowledge(objects);
     await w.open();
@@ -129,11 +154,21 @@ describe("delivery", () => {
 
   test("a report of another agent's object is passed over", async () => {
     const [w, thief] = [await agent("d6"), await agent("d7")];
-    await put("/v1/applications/d6-app", { agent: "d6", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+    await put("/v1/applications/d6-app", {
+      agent: "d6",
+      destination: {},
+      source: { repoUrl: "https://h/x", path: "." },
+    });
     const { objects } = await w.exchange();
     await s.ask("DELETE", "/v1/applications/d6-app");
     await thief.exchange({
-      reports: objects.map((o) => ({ collection: o.collection, key: o.key, uid: o.uid, generation: 99, outcome: "deleted" as const })),
+      reports: objects.map((o) => ({
+        collection: o.collection,
+        key: o.key,
+        uid: o.uid,
+        generation: 99,
+        outcome: "deleted" as const,
+      })),
     });
     expect((await s.ask("GET", "/v1/applications/d6-app")).status).toBe(200);
   });
@@ -160,14 +195,22 @@ describe("delivery", () => {
     await w.exchange();
     const poll = w.exchange({ wait: 20 });
     const started = Date.now();
-    await put("/v1/applications/d9-app", { agent: "d9", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+    await put("/v1/applications/d9-app", {
+      agent: "d9",
+      destination: {},
+      source: { repoUrl: "https://h/x", path: "." },
+    });
     expect((await poll).objects).toHaveLength(1);
     expect(Date.now() - started).toBeLessThan(within(2_000));
   });
 
   test("a refusal shows in the object's status with its reason, and is not sent again until something changes", async () => {
     const w = await agent("d10");
-    await put("/v1/applications/d10-app", { agent: "d10", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+    await put("/v1/applications/d10-app", {
+      agent: "d10",
+      destination: {},
+      source: { repoUrl: "https://h/x", path: "." },
+    });
     const [o] = (await w.exchange()).objects;
     await w.exchange({
       reports: [

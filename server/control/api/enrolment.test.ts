@@ -17,7 +17,12 @@ describe("enrolment", () => {
     expect((await worker.tryEnrol(token)).body.worker).toBe(worker.worker);
     expect(await new TestWorker(s.url).tryEnrol(token)).toMatchObject({ status: 401, body: { code: "token_invalid" } });
     const audit = await s.ask("GET", "/v1/audit?limit=5");
-    expect(audit.body.items[0]).toMatchObject({ operation: "enrolWorker", outcome: "denied", code: "token_invalid", target: "e1" });
+    expect(audit.body.items[0]).toMatchObject({
+      operation: "enrolWorker",
+      outcome: "denied",
+      code: "token_invalid",
+      target: "e1",
+    });
     // base64url has underscores of its own.
     expect(audit.text).not.toContain(/^ot1_[^_]+_(.{43})_/.exec(token)![1]);
   });
@@ -36,7 +41,10 @@ describe("enrolment", () => {
     await put("/v1/agents/e3", {});
     const token = await tokenOf("e3");
     const forged = token.replace(/_[A-Za-z0-9_-]{43}_/, `_${"A".repeat(43)}_`);
-    expect(await new TestWorker(s.url).tryEnrol(forged)).toMatchObject({ status: 401, body: { code: "worker_proof_invalid" } });
+    expect(await new TestWorker(s.url).tryEnrol(forged)).toMatchObject({
+      status: 401,
+      body: { code: "worker_proof_invalid" },
+    });
     expect(await new TestWorker(s.url).tryEnrol(token, { instance: "other" })).toMatchObject({
       status: 401,
       body: { code: "worker_proof_invalid" },
@@ -58,7 +66,9 @@ describe("enrolment", () => {
     expect((await s.ask("DELETE", `/v1/agents/e4/tokens/${item.id}`)).status).toBe(204);
     expect(await new TestWorker(s.url).tryEnrol(token)).toMatchObject({ status: 401, body: { code: "token_invalid" } });
     const short = await tokenOf("e4");
-    await s.db.query("update tokens set expires_at = now() - interval '1 second' where account = 'default' and revoked_at is null");
+    await s.db.query(
+      "update tokens set expires_at = now() - interval '1 second' where account = 'default' and revoked_at is null",
+    );
     expect(await new TestWorker(s.url).tryEnrol(short)).toMatchObject({ status: 401, body: { code: "token_invalid" } });
   });
 });

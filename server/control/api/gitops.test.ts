@@ -37,9 +37,18 @@ describe.each(NOUNS)("%s", (collection, spec, change, fixed) => {
     const name = `of-${collection}`;
     const w = await agent(name);
     const made = await put(path, { agent: name, ...spec });
-    expect(made).toMatchObject({ status: 201, body: { generation: 1, spec, status: { delivery: { state: "Pending" } } } });
-    expect(await put(path, { agent: name, ...spec })).toMatchObject({ status: 200, body: { version: made.body.version } });
-    expect(await s.ask("PATCH", path, { body: { spec: change } })).toMatchObject({ status: 200, body: { generation: 2, spec: change } });
+    expect(made).toMatchObject({
+      status: 201,
+      body: { generation: 1, spec, status: { delivery: { state: "Pending" } } },
+    });
+    expect(await put(path, { agent: name, ...spec })).toMatchObject({
+      status: 200,
+      body: { version: made.body.version },
+    });
+    expect(await s.ask("PATCH", path, { body: { spec: change } })).toMatchObject({
+      status: 200,
+      body: { generation: 2, spec: change },
+    });
     expect((await get(`/v1/${collection}?filter=spec.agent=${name}`)).items).toHaveLength(1);
     const events = await s.ask("GET", `/v1/watch/${collection}?id=x&timeoutSeconds=1`);
     expect(events.text).toContain(`"uid":"${made.body.uid}"`);
@@ -53,7 +62,10 @@ describe.each(NOUNS)("%s", (collection, spec, change, fixed) => {
     expect(delivered.status.observedGeneration).toBe(collection === "applicationsets" ? undefined : 2);
 
     expect(await s.ask("DELETE", `/v1/agents/${name}`)).toMatchObject({ status: 409, body: { code: "in_use" } });
-    expect(await s.ask("DELETE", path)).toMatchObject({ status: 202, body: { status: { delivery: { state: "Deleting" } } } });
+    expect(await s.ask("DELETE", path)).toMatchObject({
+      status: 202,
+      body: { status: { delivery: { state: "Deleting" } } },
+    });
     const tombstones = (await w.exchange()).objects;
     expect(tombstones).toMatchObject([{ op: "delete", collection, uid: made.body.uid }]);
     await w.acknowledge(tombstones);
@@ -122,9 +134,19 @@ describe("an app project", () => {
     await put("/v1/repositories/r?org=o1", { ...belongs, url: "https://git.example/a.git" });
     await put("/v1/clusters/c?org=o1", { ...belongs, server: "https://k8s.example" });
     await put("/v1/repositorycredentials/rc?org=o1", { ...belongs, url: "https://git.example/" });
-    await put("/v1/applications/a?org=o1", { ...belongs, destination: { cluster: "c" }, source: { repository: "r", path: "." } });
+    await put("/v1/applications/a?org=o1", {
+      ...belongs,
+      destination: { cluster: "c" },
+      source: { repository: "r", path: "." },
+    });
     const { objects } = await w.exchange();
-    expect(objects.map((o) => o.collection)).toEqual(["appprojects", "repositorycredentials", "clusters", "repositories", "applications"]);
+    expect(objects.map((o) => o.collection)).toEqual([
+      "appprojects",
+      "repositorycredentials",
+      "clusters",
+      "repositories",
+      "applications",
+    ]);
     const [project, ...others] = objects;
     expect(project!.name).toMatch(/^team-[0-9a-f]{12}$/);
     for (const other of others) expect(other.resolved!.appProject).toBe(project!.name);
@@ -169,7 +191,9 @@ describe("an app project", () => {
 test("a key by which a project's commits must be signed cannot be deleted, until no project asks for it", async () => {
   for (const id of ["ka", "kb"]) await put(`/v1/agents/${id}`, {});
   await put("/v1/gnupgkeys/signer", { agent: "ka", publicKey: ADA });
-  const policies = (mode: string, ...keys: string[]) => ({ git: { policies: [{ repos: [{ url: "*" }], gpg: { mode, keys } }] } });
+  const policies = (mode: string, ...keys: string[]) => ({
+    git: { policies: [{ repos: [{ url: "*" }], gpg: { mode, keys } }] },
+  });
   await put("/v1/appprojects/elsewhere-signed", { agent: "kb", sourceIntegrity: policies("strict", ADA_ID) });
   await put("/v1/appprojects/signed", { agent: "ka", sourceIntegrity: policies("strict", ADA_ID.toLowerCase()) });
   const refused = await s.ask("DELETE", "/v1/gnupgkeys/signer");
@@ -242,5 +266,8 @@ test("a set's status comes from its controller, and speaks of the newest generat
   });
   await s.ask("PATCH", "/v1/applicationsets/ss", { body: { spec: { goTemplate: false } } });
   await report(o!.generation, "Degraded");
-  expect((await get("/v1/applicationsets/ss")).status).toMatchObject({ observedGeneration: 1, health: { status: "Degraded" } });
+  expect((await get("/v1/applicationsets/ss")).status).toMatchObject({
+    observedGeneration: 1,
+    health: { status: "Degraded" },
+  });
 });

@@ -11,7 +11,12 @@ import {
   rotateDelegateToken,
 } from "./agents/tokens.ts";
 import { createApiKey, deleteApiKey, listApiKeys } from "./apikeys.ts";
-import { refreshApplication, rollbackApplication, syncApplication, terminateApplication } from "./applications/actions.ts";
+import {
+  refreshApplication,
+  rollbackApplication,
+  syncApplication,
+  terminateApplication,
+} from "./applications/actions.ts";
 import { getApplicationLogs } from "./applications/logs.ts";
 import {
   getApplicationDiff,

@@ -44,7 +44,8 @@ beforeAll(async () => {
   s = await startService();
   for (const org of ["o1", "o2"]) {
     await s.ask("PUT", `/v1/organizations/${org}`, { body: { spec: {} } });
-    for (const project of ["p1", "p2"]) await s.ask("PUT", `/v1/projects/${project}?org=${org}`, { body: { spec: {} } });
+    for (const project of ["p1", "p2"])
+      await s.ask("PUT", `/v1/projects/${project}?org=${org}`, { body: { spec: {} } });
   }
   key = (await s.ask("POST", "/v1/apikeys?org=o1", { body: { id: "asks", role: "admin" } })).body.key;
   inProject = (await s.ask("POST", "/v1/apikeys?org=o1&project=p1", { body: { id: "asks", role: "admin" } })).body.key;
@@ -62,11 +63,19 @@ beforeAll(async () => {
     ids[`token-${place}`] = (await tokenOf(`hid-${place}`, query)).id;
   }
   // A fixture that was refused would make every comparison below true for nothing.
-  expect(made).toEqual(Object.keys(PLACES).flatMap((place) => collections.map((collection) => `${collection} ${place}`)));
+  expect(made).toEqual(
+    Object.keys(PLACES).flatMap((place) => collections.map((collection) => `${collection} ${place}`)),
+  );
 }, 60_000);
 afterAll(() => s?.stop());
 
-const NOWHERE: Record<string, string> = { id: "hid-nowhere", task: "01890000-0000-7000-8000-000000000000", run: "", token: "", name: "x" };
+const NOWHERE: Record<string, string> = {
+  id: "hid-nowhere",
+  task: "01890000-0000-7000-8000-000000000000",
+  run: "",
+  token: "",
+  name: "x",
+};
 const people = (Object.entries(operations) as [OperationId, OperationRow][]).filter(
   ([id, row]) => ["viewer", "editor", "admin"].includes(row.access) && row.path.includes("{") && id !== "watch",
 );
@@ -76,22 +85,34 @@ const BODIES: Partial<Record<OperationId, object>> = {
 };
 
 /** The same question about something hidden and about nothing at all. */
-async function question(operation: OperationId, row: OperationRow, place: string, scope: string, by: string): Promise<string> {
+async function question(
+  operation: OperationId,
+  row: OperationRow,
+  place: string,
+  scope: string,
+  by: string,
+): Promise<string> {
   const hidden = place !== "nowhere";
   // An id of the same form that nothing has.
   const other = (id: string) => id.replace(/[0-9a-f]{6}$/, "000000");
   const value = (name: string): string => {
     if (name === "id") return `hid-${place}`;
-    if (name === "task" || name === "run" || name === "token") return hidden ? ids[`${name}-${place}`]! : other(ids[`${name}-account`]!);
+    if (name === "task" || name === "run" || name === "token")
+      return hidden ? ids[`${name}-${place}`]! : other(ids[`${name}-account`]!);
     return NOWHERE[name] ?? "x";
   };
   const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => value(name) || "x");
   const spec = row.method === "PUT" ? SPECS[row.collection!]!("account.none") : { description: "x" };
   const empty = row.method === "POST" ? {} : undefined;
-  const body = BODIES[operation] ?? (row.collection && row.method !== "GET" && row.method !== "DELETE" ? { spec } : empty);
+  const body =
+    BODIES[operation] ?? (row.collection && row.method !== "GET" && row.method !== "DELETE" ? { spec } : empty);
   const headers: Record<string, string> = row.method === "PUT" ? { "if-match": '"0"' } : {};
   const query = row.scoped ? scope : "";
-  const answer = await s.ask(row.method, `${path}${query}`, { key: by, headers, ...(body === undefined ? {} : { body }) });
+  const answer = await s.ask(row.method, `${path}${query}`, {
+    key: by,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
   return neutral(answer, [
     path,
     ...Object.values(ids),
@@ -113,7 +134,8 @@ function neutral({ status, text }: Answer, names: string[]): string {
 test.each(people)("%s: what is hidden is answered like what is missing", async (operation, row) => {
   const own = row.collection === "projects" ? "?org=o1" : "?org=o1";
   const missing = await question(operation, row, "nowhere", own, key);
-  for (const place of Object.keys(PLACES)) expect([place, await question(operation, row, place, own, key)]).toEqual([place, missing]);
+  for (const place of Object.keys(PLACES))
+    expect([place, await question(operation, row, place, own, key)]).toEqual([place, missing]);
   // A scope that may not be looked into is one that is not there.
   const nobody = await question(operation, row, "nowhere", "?org=nobody", key);
   expect(await question(operation, row, "beside", "?org=o2", key)).toBe(nobody);
@@ -127,7 +149,8 @@ test.each(people)("%s: what is hidden is answered like what is missing", async (
 
 test("lists and their pages are the same, however much there is elsewhere", async () => {
   const lists = (Object.entries(operations) as [OperationId, OperationRow][]).filter(
-    ([id, row]) => id.startsWith("list") && id !== "listAudit" && id !== "listApiKeys" && row.scoped && !row.path.includes("{"),
+    ([id, row]) =>
+      id.startsWith("list") && id !== "listAudit" && id !== "listApiKeys" && row.scoped && !row.path.includes("{"),
   );
   const all = async () =>
     Promise.all(
@@ -146,9 +169,10 @@ test("lists and their pages are the same, however much there is elsewhere", asyn
 
 test("an id that is taken elsewhere is free here", async () => {
   for (const name of ["hid-beside", "hid-account"]) {
-    expect((await s.ask("PUT", `/v1/agents/${name}?org=o1`, { key, body: { spec: {} }, headers: { "if-none-match": "*" } })).status).toBe(
-      201,
-    );
+    expect(
+      (await s.ask("PUT", `/v1/agents/${name}?org=o1`, { key, body: { spec: {} }, headers: { "if-none-match": "*" } }))
+        .status,
+    ).toBe(201);
     expect((await s.ask("DELETE", `/v1/agents/${name}?org=o1`, { key })).status).toBe(204);
   }
 });
@@ -160,7 +184,9 @@ test("hidden and missing take the same time", async () => {
     for (let i = 0; i < 150; i++) {
       for (const which of i % 2 ? (["hidden", "missing"] as const) : (["missing", "hidden"] as const)) {
         const began = performance.now();
-        await s.ask("GET", which === "hidden" ? "/v1/agents/hid-beside?org=o2" : "/v1/agents/hid-nowhere?org=nobody", { key });
+        await s.ask("GET", which === "hidden" ? "/v1/agents/hid-beside?org=o2" : "/v1/agents/hid-nowhere?org=nobody", {
+          key,
+        });
         times[which].push(performance.now() - began);
       }
     }
@@ -184,7 +210,10 @@ const TEXTS: [string, string, (project: string) => object][] = [
 ];
 test.each(TEXTS)("a project that %s name as a text at %s reaches no other scope", async (collection, pointer, spec) => {
   const put = (project: string) =>
-    s.ask("PUT", `/v1/${collection}/text?org=o1`, { key, body: { spec: { ...spec(project), agent: "account.hid-account" } } });
+    s.ask("PUT", `/v1/${collection}/text?org=o1`, {
+      key,
+      body: { spec: { ...spec(project), agent: "account.hid-account" } },
+    });
   const names = ["hid-nowhere", "hid-beside", "hid-below"];
   const missing = await put("hid-nowhere");
   expect(missing).toMatchObject({ status: 422, body: { code: "argo_project_not_allowed", pointer } });
@@ -205,9 +234,13 @@ function referencesIn(schema: Schema, path: string[], seen: Schema[] = []): { pa
   }
   const inner: [string[], Schema][] = [
     ...Object.entries<Schema>(schema.properties ?? {}).map(([name, one]): [string[], Schema] => [[...path, name], one]),
-    ...(["allOf", "anyOf", "oneOf"] as const).flatMap((word) => (schema[word] ?? []).map((one: Schema): [string[], Schema] => [path, one])),
+    ...(["allOf", "anyOf", "oneOf"] as const).flatMap((word) =>
+      (schema[word] ?? []).map((one: Schema): [string[], Schema] => [path, one]),
+    ),
     ...(schema.items ? [[[...path, "0"], schema.items] as [string[], Schema]] : []),
-    ...(typeof schema.additionalProperties === "object" ? [[[...path, "any"], schema.additionalProperties] as [string[], Schema]] : []),
+    ...(typeof schema.additionalProperties === "object"
+      ? [[[...path, "any"], schema.additionalProperties] as [string[], Schema]]
+      : []),
   ];
   return inner.flatMap(([at, one]) => referencesIn(one, at, seen));
 }
@@ -258,7 +291,9 @@ function withReference(collection: string, path: string[], reference: string): R
 
 test.each(fields)("$collection/$field reaches no other scope", async ({ collection, path, to }) => {
   const put = async (reference: string, from: string) => {
-    const answer = await s.ask("PUT", `/v1/${collection}/ref${from}`, { body: { spec: withReference(collection, path, reference) } });
+    const answer = await s.ask("PUT", `/v1/${collection}/ref${from}`, {
+      body: { spec: withReference(collection, path, reference) },
+    });
     if (answer.status === 201) await s.ask("DELETE", `/v1/${collection}/ref${from}`);
     return answer;
   };
@@ -266,7 +301,10 @@ test.each(fields)("$collection/$field reaches no other scope", async ({ collecti
   // Upwards it goes, as far as the target is concerned.
   expect((await put("account.hid-account", from)).body.code ?? "done").not.toBe("reference_not_found");
   const missing = await put("hid-nowhere", from);
-  expect(missing).toMatchObject({ status: 422, body: { code: "reference_not_found", pointer: `/spec/${path.join("/")}` } });
+  expect(missing).toMatchObject({
+    status: 422,
+    body: { code: "reference_not_found", pointer: `/spec/${path.join("/")}` },
+  });
   const names = ["hid-nowhere", "hid-beside", "hid-below", "hid-account"];
   for (const reference of [
     "hid-beside",

@@ -28,16 +28,28 @@ function raw(text: string | Buffer, deadlineMs = 60_000): Promise<string> {
 }
 
 const head = (extra: string) => `${extra}\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\n`;
-const cases: [string, { method?: string; path: string; body?: string | Uint8Array; headers?: Record<string, string>; want: object }][] = [
+const cases: [
+  string,
+  { method?: string; path: string; body?: string | Uint8Array; headers?: Record<string, string>; want: object },
+][] = [
   ["a path that is not there", { path: "/v1/nothing", want: { status: 404, code: "not_found" } }],
   ["a path with a slash too many", { path: "/v1/agents/", want: { status: 404, code: "not_found" } }],
-  ["a method that is not there", { method: "POST", path: "/v1/agents/x", body: "{}", want: { status: 405, code: "method_not_allowed" } }],
+  [
+    "a method that is not there",
+    { method: "POST", path: "/v1/agents/x", body: "{}", want: { status: 405, code: "method_not_allowed" } },
+  ],
   ["broken percent-encoding", { path: "/v1/agents/%zz", want: { status: 400, code: "invalid_request" } }],
-  ["broken percent-encoding in a known path", { path: "/v1/agents/%ff", want: { status: 400, code: "invalid_request" } }],
+  [
+    "broken percent-encoding in a known path",
+    { path: "/v1/agents/%ff", want: { status: 400, code: "invalid_request" } },
+  ],
   ["NUL in the path", { path: "/v1/agents/%00", want: { status: 400, code: "invalid_request" } }],
   ["NUL in the query", { path: "/v1/agents?filter=id=%00", want: { status: 400, code: "invalid_request" } }],
   ["half a character in the query", { path: "/v1/agents?filter=id=%ed%a0%80", want: { status: 200 } }],
-  ["an answer in XML", { path: "/v1/agents", headers: { accept: "application/xml" }, want: { status: 406, code: "not_acceptable" } }],
+  [
+    "an answer in XML",
+    { path: "/v1/agents", headers: { accept: "application/xml" }, want: { status: 406, code: "not_acceptable" } },
+  ],
   [
     "a body in YAML",
     {
@@ -78,14 +90,28 @@ const cases: [string, { method?: string; path: string; body?: string | Uint8Arra
       want: { status: 415, code: "unsupported_media_type" },
     },
   ],
-  ["a body that is not JSON", { method: "PUT", path: "/v1/agents/x", body: '{"spec":', want: { status: 400, code: "invalid_json" } }],
+  [
+    "a body that is not JSON",
+    { method: "PUT", path: "/v1/agents/x", body: '{"spec":', want: { status: 400, code: "invalid_json" } },
+  ],
   ["no body", { method: "PUT", path: "/v1/agents/x", want: { status: 400, code: "invalid_json" } }],
   [
     "a body that is not UTF-8",
-    { method: "PUT", path: "/v1/agents/x", body: Buffer.from([0x22, 0xff, 0x22]), want: { status: 400, code: "invalid_json" } },
+    {
+      method: "PUT",
+      path: "/v1/agents/x",
+      body: Buffer.from([0x22, 0xff, 0x22]),
+      want: { status: 400, code: "invalid_json" },
+    },
   ],
-  ["a body that is an array", { method: "PUT", path: "/v1/agents/x", body: "[]", want: { status: 400, code: "invalid_request" } }],
-  ["a body that is null", { method: "PUT", path: "/v1/agents/x", body: "null", want: { status: 400, code: "invalid_request" } }],
+  [
+    "a body that is an array",
+    { method: "PUT", path: "/v1/agents/x", body: "[]", want: { status: 400, code: "invalid_request" } },
+  ],
+  [
+    "a body that is null",
+    { method: "PUT", path: "/v1/agents/x", body: "null", want: { status: 400, code: "invalid_request" } },
+  ],
   [
     "NUL in a text",
     {
@@ -124,11 +150,21 @@ const cases: [string, { method?: string; path: string; body?: string | Uint8Arra
   ],
   [
     "too deep",
-    { method: "PUT", path: "/v1/agents/x", body: "[".repeat(200) + "]".repeat(200), want: { status: 400, code: "invalid_request" } },
+    {
+      method: "PUT",
+      path: "/v1/agents/x",
+      body: "[".repeat(200) + "]".repeat(200),
+      want: { status: 400, code: "invalid_request" },
+    },
   ],
   [
     "too many members",
-    { method: "PUT", path: "/v1/agents/x", body: `[${"1,".repeat(60_000)}1]`, want: { status: 400, code: "invalid_request" } },
+    {
+      method: "PUT",
+      path: "/v1/agents/x",
+      body: `[${"1,".repeat(60_000)}1]`,
+      want: { status: 400, code: "invalid_request" },
+    },
   ],
   [
     "a body too large",
@@ -139,7 +175,10 @@ const cases: [string, { method?: string; path: string; body?: string | Uint8Arra
       want: { status: 413, code: "body_too_large" },
     },
   ],
-  ["no credential", { path: "/v1/agents", headers: { authorization: "" }, want: { status: 401, code: "unauthenticated" } }],
+  [
+    "no credential",
+    { path: "/v1/agents", headers: { authorization: "" }, want: { status: 401, code: "unauthenticated" } },
+  ],
   [
     "a credential of another kind",
     { path: "/v1/agents", headers: { authorization: "Basic eDp5" }, want: { status: 401, code: "unauthenticated" } },
@@ -166,7 +205,12 @@ test.each(cases)("%s", async (_, { method = "GET", path, body, headers = {}, wan
 describe("what Node's parser refuses is a Problem too", () => {
   test.each<[string, () => string | Buffer, number, string]>([
     ["garbage", () => "\x00\x01\x02 nonsense\r\n\r\n", 400, "invalid_request"],
-    ["header fields too large", () => `${head("GET /v1/agents HTTP/1.1")}X: ${"x".repeat(20_000)}\r\n\r\n`, 431, "header_fields_too_large"],
+    [
+      "header fields too large",
+      () => `${head("GET /v1/agents HTTP/1.1")}X: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "header_fields_too_large",
+    ],
     [
       "two lengths",
       () => `${head("PUT /v1/agents/x HTTP/1.1")}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`,
@@ -180,12 +224,18 @@ describe("what Node's parser refuses is a Problem too", () => {
       "invalid_request",
     ],
     ["CONNECT", () => "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405, "method_not_allowed"],
-    ["an odd Expect", () => `${head("PUT /v1/agents/x HTTP/1.1")}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`, 400, "invalid_request"],
+    [
+      "an odd Expect",
+      () => `${head("PUT /v1/agents/x HTTP/1.1")}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`,
+      400,
+      "invalid_request",
+    ],
     ["no Host", () => "GET /v1/agents HTTP/1.1\r\n\r\n", 400, "invalid_request"],
     ["an unknown method", () => `${head("BREW /v1/agents HTTP/1.1")}\r\n`, 400, "invalid_request"],
     [
       "broken chunks",
-      () => `${head("PUT /v1/agents/x HTTP/1.1")}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      () =>
+        `${head("PUT /v1/agents/x HTTP/1.1")}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
       400,
       "invalid_request",
     ],
@@ -225,7 +275,9 @@ test("health, readiness and metrics", async () => {
 
 test("errors quote no credential: not in answers, not in the audit trail", async () => {
   const canary = "canary-7f3e";
-  const body = { spec: { agent: "x", url: `https://user:${canary}@h/x`, credentials: { password: canary, nonsense: canary } } };
+  const body = {
+    spec: { agent: "x", url: `https://user:${canary}@h/x`, credentials: { password: canary, nonsense: canary } },
+  };
   const got = await s.ask("PUT", "/v1/repositories/x", { body });
   expect(got.status).toBe(400);
   expect(got.text).not.toContain(canary);
@@ -261,7 +313,11 @@ test("a call that the contract refuses is audited in the scope it named, where i
     target: "named/-/crooked",
     outcome: "refused",
   });
-  expect(await refused("?org=named&project=p")).toMatchObject({ org: "named", project: "p", target: "named/p/crooked" });
+  expect(await refused("?org=named&project=p")).toMatchObject({
+    org: "named",
+    project: "p",
+    target: "named/p/crooked",
+  });
   for (const query of ["?org=other", "?org=named&org=other", "?org=Named", "?project=p", ""]) {
     const line = await refused(query);
     expect(line).toMatchObject({ actor: "key:named/bound", target: "-/-/crooked" });
@@ -271,7 +327,10 @@ test("a call that the contract refuses is audited in the scope it named, where i
 
 test("keys: made once, shown once, dead at once when deleted, and the last admin key stays", async () => {
   const made = await s.ask("POST", "/v1/apikeys", { body: { id: "temp", role: "admin", expiresIn: "2d" } });
-  expect(made).toMatchObject({ status: 201, body: { id: "temp", role: "admin", key: expect.stringMatching(/^opk_default_/) } });
+  expect(made).toMatchObject({
+    status: 201,
+    body: { id: "temp", role: "admin", key: expect.stringMatching(/^opk_default_/) },
+  });
   const unsaid = (await s.ask("POST", "/v1/apikeys", { body: { id: "unsaid", role: "viewer" } })).body;
   expect(Date.parse(unsaid.expiresAt) - Date.parse(unsaid.createdAt)).toBe(90 * 86_400_000);
   expect((await s.ask("GET", "/v1/apikeys")).text).not.toContain(made.body.key.slice(12));
@@ -289,10 +348,16 @@ test("keys that end: none outlives its maker, and none can remove the last admin
   const make = async (id: string, expiresIn: string | undefined, key?: string) =>
     s.ask("POST", "/v1/apikeys", { body: { id, role: "admin", expiresIn }, ...(key ? { key } : {}) });
   const short = (await make("short", "1h")).body;
-  expect(await make("longer", "61m", short.key)).toMatchObject({ status: 422, body: { code: "invalid_field", pointer: "/expiresIn" } });
+  expect(await make("longer", "61m", short.key)).toMatchObject({
+    status: 422,
+    body: { code: "invalid_field", pointer: "/expiresIn" },
+  });
   expect(await make("shorter", "30m", short.key)).toMatchObject({ status: 201 });
   expect(await make("same", undefined, short.key)).toMatchObject({ status: 201, body: { expiresAt: short.expiresAt } });
-  expect(await s.ask("DELETE", "/v1/apikeys/admin", { key: short.key })).toMatchObject({ status: 409, body: { code: "conflict" } });
+  expect(await s.ask("DELETE", "/v1/apikeys/admin", { key: short.key })).toMatchObject({
+    status: 409,
+    body: { code: "conflict" },
+  });
   expect((await s.ask("GET", "/v1/whoami")).status).toBe(200);
   for (const id of ["short", "shorter", "same"]) expect((await s.ask("DELETE", `/v1/apikeys/${id}`)).status).toBe(204);
 });

@@ -53,7 +53,11 @@ export function makeMetrics(): Metrics {
     longestQueue: gauge("outpost_tasks_queued_longest", "Tasks that wait in the fullest scope of a level."),
     oldestWait: gauge("outpost_tasks_oldest_wait_seconds", "How long the oldest task waits."),
     running: gauge("outpost_tasks_running", "Tasks that run: leases held by workers."),
-    waiting: new Gauge({ name: "outpost_delegates_waiting", help: "Workers of delegates that wait for tasks here.", registers }),
+    waiting: new Gauge({
+      name: "outpost_delegates_waiting",
+      help: "Workers of delegates that wait for tasks here.",
+      registers,
+    }),
     discovered: new Gauge({
       name: "outpost_discovered_objects",
       help: "Objects that agents found and that the service shows without managing them, by origin.",
@@ -65,7 +69,12 @@ export function makeMetrics(): Metrics {
       help: "Such objects of the agent that has most of them.",
       registers,
     }),
-    leases: new Counter({ name: "outpost_task_leases_total", help: "Tasks given to workers.", labelNames: ["kind"], registers }),
+    leases: new Counter({
+      name: "outpost_task_leases_total",
+      help: "Tasks given to workers.",
+      labelNames: ["kind"],
+      registers,
+    }),
     webhooks: new Counter({
       name: "outpost_webhook_requests_total",
       help: "Calls of webhooks by their provider and what became of them; `none` where no webhook was found yet.",

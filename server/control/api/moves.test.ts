@@ -14,7 +14,11 @@ const get = async (path: string) => (await s.ask("GET", path)).body;
 const take = async (w: TestWorker) => {
   const seen: string[] = [];
   for (let { objects } = await w.exchange(); objects.length > 0; ) {
-    seen.push(...objects.map((o) => `${o.op} ${o.collection}/${o.key.split("/")[2]}${o.op === "delete" ? ` ${o.cascade}` : ""}`));
+    seen.push(
+      ...objects.map(
+        (o) => `${o.op} ${o.collection}/${o.key.split("/")[2]}${o.op === "delete" ? ` ${o.cascade}` : ""}`,
+      ),
+    );
     const reports = objects.map(({ collection, key, uid, generation, op }) => ({
       collection,
       key,
@@ -26,8 +30,14 @@ const take = async (w: TestWorker) => {
   }
   return seen;
 };
-const replace = (path: string, spec: object) => s.ask("PUT", path, { body: { spec }, headers: { "if-none-match": "*" } });
-const app = (name: string, more: object = {}) => ({ agent: name, destination: {}, source: { repoUrl: "https://h/x", path: "." }, ...more });
+const replace = (path: string, spec: object) =>
+  s.ask("PUT", path, { body: { spec }, headers: { "if-none-match": "*" } });
+const app = (name: string, more: object = {}) => ({
+  agent: name,
+  destination: {},
+  source: { repoUrl: "https://h/x", path: "." },
+  ...more,
+});
 
 describe("a change in place", () => {
   test("a cluster's address changes while applications go there: the object stays, and their agent hears of it", async () => {
@@ -40,16 +50,24 @@ describe("a change in place", () => {
     const { objects } = await w.exchange();
     expect(objects).toMatchObject([
       { op: "put", collection: "clusters", spec: { server: "https://new.example" } },
-      { op: "put", collection: "applications", uid: made.body.uid, resolved: { cluster: { name: "p1-c", server: "https://new.example" } } },
+      {
+        op: "put",
+        collection: "applications",
+        uid: made.body.uid,
+        resolved: { cluster: { name: "p1-c", server: "https://new.example" } },
+      },
     ]);
     expect(await get("/v1/applications/p1-a")).toMatchObject({ generation: 1, uid: made.body.uid });
   });
 
-  test.each([["namespace", { namespace: "elsewhere" }]])("an agent's %s changes while objects are registered with it", async (_, spec) => {
-    await put("/v1/agents/p2", {});
-    await put("/v1/applications/p2-a", app("p2"));
-    expect(await put("/v1/agents/p2", spec)).toMatchObject({ status: 200, body: { spec } });
-  });
+  test.each([["namespace", { namespace: "elsewhere" }]])(
+    "an agent's %s changes while objects are registered with it",
+    async (_, spec) => {
+      await put("/v1/agents/p2", {});
+      await put("/v1/applications/p2-a", app("p2"));
+      expect(await put("/v1/agents/p2", spec)).toMatchObject({ status: 200, body: { spec } });
+    },
+  );
 
   test("another spelling of the same agent is not a move", async () => {
     await put("/v1/organizations/p3", {});
@@ -128,7 +146,9 @@ describe("a move to another agent", () => {
     expect((await put("/v1/clusters/m5-c?move=true", { agent: "m5-b", server: "https://k.example" })).status).toBe(200);
     expect(await take(to)).toEqual(["put clusters/m5-c"]);
     expect((await take(from)).filter((one) => one.startsWith("delete"))).toEqual([]);
-    expect((await put("/v1/applications/m5-a?move=true", app("m5-b", { destination: { cluster: "m5-c" } }))).status).toBe(200);
+    expect(
+      (await put("/v1/applications/m5-a?move=true", app("m5-b", { destination: { cluster: "m5-c" } }))).status,
+    ).toBe(200);
     expect(await take(from)).toEqual(["delete applications/m5-a orphan", "delete clusters/m5-c orphan"]);
     expect(await take(to)).toEqual(["put applications/m5-a"]);
   });
@@ -142,7 +162,8 @@ describe("a move to another agent", () => {
     await take(from);
     await put("/v1/clusters/m8-c?move=true", { agent: "m8-b", server: "https://k.example" });
     await put("/v1/appprojects/m8-p?move=true", { agent: "m8-b" });
-    const moved = async () => ((await get("/v1/applications/m8-a")).status.conditions ?? []).map((c: { message: string }) => c.message);
+    const moved = async () =>
+      ((await get("/v1/applications/m8-a")).status.conditions ?? []).map((c: { message: string }) => c.message);
     const wanted = [
       expect.stringMatching(/app project m8-p .* moved to agent `m8-b`. This object stays with agent `m8`/),
       expect.stringMatching(/cluster m8-c .* Change `agent` to `m8-b` with `move=true`, or refer to another cluster/),
@@ -164,7 +185,8 @@ describe("a move to another agent", () => {
     await agent("m9-b");
     await put("/v1/clusters/m9-c", { agent: "m9", server: "https://k.example" });
     await put("/v1/applications/m9-a", app("m9", { destination: { cluster: "m9-c" } }));
-    const types = async () => ((await get("/v1/applications/m9-a")).status.conditions ?? []).map((c: { type: string }) => c.type);
+    const types = async () =>
+      ((await get("/v1/applications/m9-a")).status.conditions ?? []).map((c: { type: string }) => c.type);
     await put("/v1/clusters/m9-c?move=true", { agent: "m9-b", server: "https://k.example" });
     expect(await types()).toEqual(["ReferenceMovedWarning"]);
     await put("/v1/clusters/m9-c?move=true", { agent: "m9", server: "https://k.example" });
@@ -182,7 +204,9 @@ describe("a move to another agent", () => {
       status: 422,
       body: { code: "invalid_field", pointer: "/spec/credentials" },
     });
-    expect((await put("/v1/repositories/m6-r?move=true", { ...moved, credentials: { password: "one" } })).status).toBe(200);
+    expect((await put("/v1/repositories/m6-r?move=true", { ...moved, credentials: { password: "one" } })).status).toBe(
+      200,
+    );
     const { objects } = await to.exchange();
     expect(objects).toMatchObject([{ op: "put", sealed: expect.any(Object) }]);
     expect(await take(from)).toEqual(["delete repositories/m6-r orphan"]);
@@ -196,7 +220,13 @@ describe("a move to another agent", () => {
     await from.acknowledge(objects);
     await put("/v1/applications/m7-a?move=true", app("m7-b"));
     const before = await get("/v1/applications/m7-a");
-    const reports = objects.map((o) => ({ collection: o.collection, key: o.key, uid: o.uid, generation: 1, outcome: "deleted" as const }));
+    const reports = objects.map((o) => ({
+      collection: o.collection,
+      key: o.key,
+      uid: o.uid,
+      generation: 1,
+      outcome: "deleted" as const,
+    }));
     const answer = await from.exchange({ reports });
     expect(await get("/v1/applications/m7-a")).toEqual(before);
     expect(answer.objects).toMatchObject([{ op: "delete", cascade: "orphan" }]);
@@ -207,7 +237,12 @@ describe("a replacement under the same id", () => {
   test.each([
     ["clusters", "cluster", { server: "https://k.example" }, (id: string) => ({ destination: { cluster: id } })],
     ["appprojects", "project", {}, (id: string) => ({ appProject: id })],
-    ["repositories", "repository", { url: "https://git.example/r.git" }, (id: string) => ({ source: { repository: id, path: "." } })],
+    [
+      "repositories",
+      "repository",
+      { url: "https://git.example/r.git" },
+      (id: string) => ({ source: { repository: id, path: "." } }),
+    ],
   ] as const)("%s: what refers to it keeps referring to it", async (collection, name, spec, refer) => {
     const w = await agent(`r-${name}`);
     const path = `/v1/${collection}/r-${name}`;
@@ -268,7 +303,9 @@ describe("a replacement under the same id", () => {
     await put("/v1/applications/r7", app("r7", { destination: { cluster: "r7" } }));
     expect((await s.ask("DELETE", "/v1/clusters/r7?replace=true")).status).toBe(204);
     await put("/v1/clusters/r7", { agent: "r7", server: "https://other.example" });
-    expect((await replace("/v1/clusters/r7", { agent: "r7", server: "https://k.example" })).body.code).toBe("already_exists");
+    expect((await replace("/v1/clusters/r7", { agent: "r7", server: "https://k.example" })).body.code).toBe(
+      "already_exists",
+    );
   });
 
   test("what a replacement under another id leaves goes with the last object that refers to it, and not before", async () => {
@@ -299,7 +336,13 @@ describe("a replacement under the same id", () => {
     await put("/v1/applications/r10-a?move=true", app("r10-b"));
     expect((await s.ask("GET", "/v1/agents/r10")).status).toBe(200);
     const { objects } = await from.exchange();
-    const due = objects.map(({ collection, key, uid, generation }) => ({ collection, key, uid, generation, outcome: "deleted" as const }));
+    const due = objects.map(({ collection, key, uid, generation }) => ({
+      collection,
+      key,
+      uid,
+      generation,
+      outcome: "deleted" as const,
+    }));
     await from.call("exchange", { wait: 0, free: 0, reports: due });
     expect((await s.ask("GET", "/v1/agents/r10")).status).toBe(404);
     expect(await take(to)).toEqual(["put applications/r10-a"]);

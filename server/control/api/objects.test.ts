@@ -6,7 +6,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => s?.stop());
 
-const put = (path: string, spec: object, headers: Record<string, string> = {}) => s.ask("PUT", path, { body: { spec }, headers });
+const put = (path: string, spec: object, headers: Record<string, string> = {}) =>
+  s.ask("PUT", path, { body: { spec }, headers });
 
 test("an object is created, read, replaced, patched and deleted", async () => {
   const made = await put("/v1/agents/crud", { tags: ["a"] });
@@ -32,9 +33,17 @@ test("preconditions: stale If-Match is 412 with the current version, If-None-Mat
     status: 412,
     body: { code: "version_mismatch", currentVersion: second.body.version },
   });
-  expect(await put("/v1/agents/cond", {}, { "if-none-match": "*" })).toMatchObject({ status: 409, body: { code: "already_exists" } });
-  expect(await put("/v1/agents/none", {}, { "if-match": '"1"' })).toMatchObject({ status: 412, body: { code: "version_mismatch" } });
-  expect((await s.ask("GET", "/v1/agents/cond", { headers: { "if-none-match": second.headers.get("etag")! } })).status).toBe(304);
+  expect(await put("/v1/agents/cond", {}, { "if-none-match": "*" })).toMatchObject({
+    status: 409,
+    body: { code: "already_exists" },
+  });
+  expect(await put("/v1/agents/none", {}, { "if-match": '"1"' })).toMatchObject({
+    status: 412,
+    body: { code: "version_mismatch" },
+  });
+  expect(
+    (await s.ask("GET", "/v1/agents/cond", { headers: { "if-none-match": second.headers.get("etag")! } })).status,
+  ).toBe(304);
 });
 
 test("a body that does not fit is told every missing and unknown field once, with the field that was probably meant", async () => {
@@ -65,15 +74,40 @@ describe("bad input has a code and a pointer", () => {
     await put("/v1/organizations/o1", {});
     await put("/v1/agents/inorg?org=o1", {});
   });
-  const app = { agent: "bad", destination: { namespace: "n" }, source: { repoUrl: "https://git.example/a.git", path: "." } };
+  const app = {
+    agent: "bad",
+    destination: { namespace: "n" },
+    source: { repoUrl: "https://git.example/a.git", path: "." },
+  };
   const cases: [string, { method?: string; path: string; spec: object; want: object }][] = [
-    ["unknown field", { path: "/v1/agents/x", spec: { tagz: [] }, want: { status: 400, code: "invalid_request", pointer: "/spec/tagz" } }],
-    ["wrong type", { path: "/v1/agents/x", spec: { tags: "a" }, want: { status: 400, code: "invalid_request", pointer: "/spec/tags" } }],
+    [
+      "unknown field",
+      {
+        path: "/v1/agents/x",
+        spec: { tagz: [] },
+        want: { status: 400, code: "invalid_request", pointer: "/spec/tagz" },
+      },
+    ],
+    [
+      "wrong type",
+      {
+        path: "/v1/agents/x",
+        spec: { tags: "a" },
+        want: { status: 400, code: "invalid_request", pointer: "/spec/tags" },
+      },
+    ],
     [
       "missing field",
-      { path: "/v1/repositories/x", spec: { agent: "bad" }, want: { status: 400, code: "invalid_request", pointer: "/spec/url" } },
+      {
+        path: "/v1/repositories/x",
+        spec: { agent: "bad" },
+        want: { status: 400, code: "invalid_request", pointer: "/spec/url" },
+      },
     ],
-    ["id that is not a label", { path: "/v1/agents/No_Label", spec: {}, want: { status: 400, code: "invalid_request" } }],
+    [
+      "id that is not a label",
+      { path: "/v1/agents/No_Label", spec: {}, want: { status: 400, code: "invalid_request" } },
+    ],
     [
       "missing reference",
       {
@@ -162,11 +196,23 @@ describe("bad input has a code and a pointer", () => {
         want: { status: 409, code: "agent_not_enrolled", pointer: "/spec/credentials" },
       },
     ],
-    ["organisation that is not there", { path: "/v1/agents/x?org=nobody", spec: {}, want: { status: 404, code: "not_found" } }],
-    ["project without organisation", { path: "/v1/agents/x?project=p", spec: {}, want: { status: 400, code: "invalid_request" } }],
+    [
+      "organisation that is not there",
+      { path: "/v1/agents/x?org=nobody", spec: {}, want: { status: 404, code: "not_found" } },
+    ],
+    [
+      "project without organisation",
+      { path: "/v1/agents/x?project=p", spec: {}, want: { status: 400, code: "invalid_request" } },
+    ],
     ["project in the account", { path: "/v1/projects/x", spec: {}, want: { status: 400, code: "invalid_request" } }],
-    ["unknown query parameter", { path: "/v1/agents/x?orgg=p", spec: {}, want: { status: 400, code: "invalid_request" } }],
-    ["a parameter twice", { path: "/v1/agents/x?org=a&org=b", spec: {}, want: { status: 400, code: "invalid_request" } }],
+    [
+      "unknown query parameter",
+      { path: "/v1/agents/x?orgg=p", spec: {}, want: { status: 400, code: "invalid_request" } },
+    ],
+    [
+      "a parameter twice",
+      { path: "/v1/agents/x?org=a&org=b", spec: {}, want: { status: 400, code: "invalid_request" } },
+    ],
     [
       "patch that breaks the spec",
       {
@@ -176,7 +222,10 @@ describe("bad input has a code and a pointer", () => {
         want: { status: 400, code: "invalid_request", pointer: "/spec/url" },
       },
     ],
-    ["patch of what is not there", { method: "PATCH", path: "/v1/repositories/x", spec: {}, want: { status: 404, code: "not_found" } }],
+    [
+      "patch of what is not there",
+      { method: "PATCH", path: "/v1/repositories/x", spec: {}, want: { status: 404, code: "not_found" } },
+    ],
   ];
   test.each(cases)("%s", async (_, { method = "PUT", path, spec, want }) => {
     const got = await s.ask(method, path, { body: { spec } });
@@ -212,7 +261,10 @@ test("lists are ordered and complete while objects come and go", async () => {
   await put("/v1/organizations/pages", {});
   const names = Array.from({ length: 25 }, (_, i) => `n${String(i).padStart(2, "0")}`);
   for (const name of names)
-    await put(`/v1/agents/${name}?org=pages`, { tags: [Number(name.slice(1)) % 2 ? "odd" : "even"], description: name });
+    await put(`/v1/agents/${name}?org=pages`, {
+      tags: [Number(name.slice(1)) % 2 ? "odd" : "even"],
+      description: name,
+    });
   const seen: string[] = [];
   let cursor = "";
   do {
@@ -260,7 +312,9 @@ test("no update is lost: 64 writers increment one field with If-Match", async ()
 test("an idempotency key gives one effect and the same answer, secrets included, and refuses another body", async () => {
   await put("/v1/agents/idem", {});
   const headers = { "idempotency-key": "k1" };
-  const answers = await Promise.all(Array.from({ length: 8 }, () => s.ask("POST", "/v1/agents/idem/tokens", { body: {}, headers })));
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => s.ask("POST", "/v1/agents/idem/tokens", { body: {}, headers })),
+  );
   expect(new Set(answers.map((a) => a.text)).size).toBe(1);
   expect(answers[0]!.status).toBe(201);
   expect((await s.ask("GET", "/v1/agents/idem/tokens")).body.items).toHaveLength(1);
@@ -268,6 +322,8 @@ test("an idempotency key gives one effect and the same answer, secrets included,
     status: 422,
     body: { code: "idempotency_mismatch" },
   });
-  const dump = JSON.stringify(await s.db.query("select key, body_hash, encode(answer, 'escape') answer from idempotency"));
+  const dump = JSON.stringify(
+    await s.db.query("select key, body_hash, encode(answer, 'escape') answer from idempotency"),
+  );
   expect(dump).not.toContain(answers[0]!.body.token.slice(-40));
 });

@@ -19,14 +19,23 @@ test.each<[name: string, req: IncomingMessage, publicUrl: string | undefined, wa
 
 const PUBLIC = "https://outpost.example.com";
 const from = (remoteAddress: string, host = "outpost.example.com", proto?: string) =>
-  ({ headers: { host, ...(proto ? { "x-forwarded-proto": proto } : {}) }, socket: { remoteAddress } }) as unknown as IncomingMessage;
+  ({
+    headers: { host, ...(proto ? { "x-forwarded-proto": proto } : {}) },
+    socket: { remoteAddress },
+  }) as unknown as IncomingMessage;
 
 test.each<[name: string, req: IncomingMessage, publicUrl: string | undefined, proxies: string[], want: boolean]>([
   ["without an https address", from("127.0.0.1"), undefined, [], false],
   ["with an http address", from("127.0.0.1"), "http://outpost.example.com", [], false],
   ["a proxy on this machine", from("127.0.0.1", "127.0.0.1:8080"), PUBLIC, [], true],
   ["a proxy elsewhere that keeps the Host", from("10.1.2.3"), PUBLIC, [], true],
-  ["a client elsewhere that asked for the address of the machine", from("10.1.2.3", "10.9.9.9:8080"), PUBLIC, [], false],
+  [
+    "a client elsewhere that asked for the address of the machine",
+    from("10.1.2.3", "10.9.9.9:8080"),
+    PUBLIC,
+    [],
+    false,
+  ],
   ["a client elsewhere that asked for another name", from("10.1.2.3", "evil.example"), PUBLIC, [], false],
   ["a proxy that says http", from("127.0.0.1", undefined, "http"), PUBLIC, [], false],
   ["a chain of proxies, one by http", from("10.0.0.1", undefined, "https, HTTP"), PUBLIC, ["10.0.0.0/8"], false],

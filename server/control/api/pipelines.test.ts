@@ -55,7 +55,9 @@ onBothStores("pipelines", (stores) => {
   /** `a:Running b:Pending`. */
   const told = (run: any) => run.steps.map((step: any) => `${step.id}:${step.state}`).join(" ");
   const until = (id: string, want: string) =>
-    eventually(`${id} to be ${want}`, async () => ((run) => (told(run) === want || run.state === want) && run)(await get(id)));
+    eventually(`${id} to be ${want}`, async () =>
+      ((run) => (told(run) === want || run.state === want) && run)(await get(id)),
+    );
   /** Takes the one task that waits, which must be this step's. */
   const take = async (step: string) => {
     const lease = await eventually(`a task for ${step}`, async () => (await worker.exchange({ free: 1 })).tasks[0]);
@@ -71,7 +73,11 @@ onBothStores("pipelines", (stores) => {
       "flow",
       [
         task("build", {}, { env: { TAG: "${inputs.tag}" } }),
-        task("ship", {}, { env: { DIGEST: "${steps.build.outputs.digest}", TASK: "${steps.build.task}", RUN: "${run.id}" } }),
+        task(
+          "ship",
+          {},
+          { env: { DIGEST: "${steps.build.outputs.digest}", TASK: "${steps.build.task}", RUN: "${run.id}" } },
+        ),
       ],
       { inputs: { tag: { pattern: "v[0-9]+" }, env: { default: "dev" } } },
     );
@@ -110,16 +116,27 @@ onBothStores("pipelines", (stores) => {
     expect(await until(run.id, "Failed")).toMatchObject({
       reason: "StepFailed",
       message: "a: exit 3",
-      steps: [{ state: "Failed", reason: "ExitCode" }, { state: "Skipped", reason: "NeedFailed" }, { state: "Succeeded" }],
+      steps: [
+        { state: "Failed", reason: "ExitCode" },
+        { state: "Skipped", reason: "NeedFailed" },
+        { state: "Succeeded" },
+      ],
     });
   });
 
   test("a step with values that do not fit its kind fails with the place, and makes no task", async () => {
-    await define("unfit", [task("a"), { id: "b", task: { kind: "git.clone", params: { url: "${steps.a.outputs.url}" } } }]);
+    await define("unfit", [
+      task("a"),
+      { id: "b", task: { kind: "git.clone", params: { url: "${steps.a.outputs.url}" } } },
+    ]);
     const run = await start("unfit");
     await finish(await take("a"), "succeeded", { outputs: { url: "file:///etc" } });
     const ended = await until(run.id, "Failed");
-    expect(ended.steps[1]).toMatchObject({ state: "Failed", reason: "InvalidParameters", message: expect.stringContaining("/url") });
+    expect(ended.steps[1]).toMatchObject({
+      state: "Failed",
+      reason: "InvalidParameters",
+      message: expect.stringContaining("/url"),
+    });
     expect(ended.steps[1].task).toBeUndefined();
   });
 
@@ -141,8 +158,12 @@ onBothStores("pipelines", (stores) => {
     await define("late", [task("a"), task("b")], { timeoutSeconds: 600 });
     const run = await start("late");
     const a = await take("a");
-    await db.query("update runs set created_at = created_at - interval '600 s', due_at = outpost_now() where id = $1", [run.id]);
-    await eventually("the task to be cancelled", async () => (await worker.exchange({ wait: 1 })).cancel.includes(a.task));
+    await db.query("update runs set created_at = created_at - interval '600 s', due_at = outpost_now() where id = $1", [
+      run.id,
+    ]);
+    await eventually("the task to be cancelled", async () =>
+      (await worker.exchange({ wait: 1 })).cancel.includes(a.task),
+    );
     await finish(a, "cancelled");
     expect(await until(run.id, "TimedOut")).toMatchObject({
       reason: "DeadlineExceeded",
@@ -153,19 +174,31 @@ onBothStores("pipelines", (stores) => {
   describe("approval", () => {
     const decide = (run: string, word: "approve" | "reject", who: string, body: object = {}) =>
       s.ask("POST", `/v1/runs/${run}/steps/ok/${word}`, { key: keys[who], body });
-    const code = async (answer: Promise<{ status: number; body: any }>) => ((a) => a.body.code ?? a.status)(await answer);
+    const code = async (answer: Promise<{ status: number; body: any }>) =>
+      ((a) => a.body.code ?? a.status)(await answer);
 
     test("two different people of the role, not who asked for it", async () => {
-      await define("careful", [approval("ok", { message: "Ship ${inputs.tag}?", minimum: 2, excludeRequester: true }), task("b")], {
-        inputs: { tag: {} },
-      });
+      await define(
+        "careful",
+        [approval("ok", { message: "Ship ${inputs.tag}?", minimum: 2, excludeRequester: true }), task("b")],
+        {
+          inputs: { tag: {} },
+        },
+      );
       const run = await start("careful", { inputs: { tag: "v1" } }, keys.ann);
       expect([run.state, run.steps[0].message]).toEqual(["Waiting", "Ship v1?"]);
       expect(await code(decide(run.id, "approve", "eve"))).toBe("forbidden");
       expect(await code(decide(run.id, "approve", "ann"))).toBe("forbidden");
       expect(told((await decide(run.id, "approve", "bob", { comment: "fine" })).body)).toBe("ok:Waiting b:Pending");
       expect((await decide(run.id, "approve", "bob")).body.steps[0].decisions).toEqual([
-        { by: "key:bob", lineage: "key:bob", decision: "approved", role: "admin", comment: "fine", at: expect.any(String) },
+        {
+          by: "key:bob",
+          lineage: "key:bob",
+          decision: "approved",
+          role: "admin",
+          comment: "fine",
+          at: expect.any(String),
+        },
       ]);
       expect(told((await s.ask("POST", `/v1/runs/${run.id}/steps/ok/approve`)).body)).toBe("ok:Succeeded b:Running");
       expect(await code(decide(run.id, "reject", "bob"))).toBe("conflict");
@@ -187,13 +220,18 @@ onBothStores("pipelines", (stores) => {
       const run = await start("simple");
       expect((await decide(run.id, "reject", "eve", { comment: "not on Friday" })).body).toMatchObject({
         state: "Failed",
-        steps: [{ state: "Failed", reason: "Rejected", message: "Rejected by key:eve: not on Friday" }, { state: "Skipped" }],
+        steps: [
+          { state: "Failed", reason: "Rejected", message: "Rejected by key:eve: not on Friday" },
+          { state: "Skipped" },
+        ],
       });
     });
 
     test("nobody in time", async () => {
       await define("slow", [approval("ok", { timeoutSeconds: 1 })]);
-      expect(await until((await start("slow")).id, "Failed")).toMatchObject({ steps: [{ reason: "ApprovalTimedOut" }] });
+      expect(await until((await start("slow")).id, "Failed")).toMatchObject({
+        steps: [{ reason: "ApprovalTimedOut" }],
+      });
     });
 
     test("of a step that is none, or not there", async () => {
@@ -281,7 +319,11 @@ onBothStores("pipelines", (stores) => {
     const answer = await s.ask("PUT", "/v1/pipelines/bad", {
       body: { spec: { steps: [task("a", { needs: ["b"] }), task("b", { needs: ["a"], condition: "x" })] } },
     });
-    expect([answer.status, answer.body.code, answer.body.pointer]).toEqual([422, "invalid_field", "/spec/steps/0/needs"]);
+    expect([answer.status, answer.body.code, answer.body.pointer]).toEqual([
+      422,
+      "invalid_field",
+      "/spec/steps/0/needs",
+    ]);
     expect(answer.body.errors.map((e: any) => e.pointer)).toEqual(["/spec/steps/0/needs", "/spec/steps/1/condition"]);
   });
 
@@ -291,11 +333,16 @@ onBothStores("pipelines", (stores) => {
     const a = await take("a");
     const other = await startService({ db: lent(db), env: { OUTPOST_ADMIN_KEY: s.admin } });
     try {
-      await db.query("update tasks set state = 'Succeeded', ended_at = outpost_now(), lease_worker = null where id = $1", [a.task]);
+      await db.query(
+        "update tasks set state = 'Succeeded', ended_at = outpost_now(), lease_worker = null where id = $1",
+        [a.task],
+      );
       await until(run.id, "a:Succeeded b:Running");
       const made = await db.query("select id from tasks where run = $1 and step = 'b'", [run.id]);
       expect(made).toHaveLength(1);
-      expect((await ask(other.url, "GET", `/v1/runs/${run.id}`, { key: s.admin })).body.revision).toBe((await get(run.id)).revision);
+      expect((await ask(other.url, "GET", `/v1/runs/${run.id}`, { key: s.admin })).body.revision).toBe(
+        (await get(run.id)).revision,
+      );
       await finish(await take("b"));
       await until(run.id, "Succeeded");
     } finally {

@@ -39,7 +39,10 @@ test.each<[string, () => object]>([
   ["lists that are texts", () => of(0, { resources: "x", conditions: 3, history: {} })],
   ["objects that are none", () => of(0, { sync: [], health: "x", operation: 7 })],
   ["rows of another shape", () => of(0, { resources: [null, 7, { kind: [] }], history: [[]] })],
-  ["times that are none", () => of(0, { reconciledAt: "soon", conditions: [{ type: "a", lastTransitionTime: "2026-13-45T99:00:00Z" }] })],
+  [
+    "times that are none",
+    () => of(0, { reconciledAt: "soon", conditions: [{ type: "a", lastTransitionTime: "2026-13-45T99:00:00Z" }] }),
+  ],
   ["fields nobody knows", () => of(0, Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`f${i}`, i])))],
   ["fields by the names of methods", () => of(0, { constructor: 1, toString: 2, hasOwnProperty: 3, valueOf: null })],
   ["what only the service writes", () => of(0, { delivery: { state: "Refused" }, reportedAt: "2001-01-01T00:00:00Z" })],
@@ -49,7 +52,10 @@ test.each<[string, () => object]>([
   ["another collection than its own", () => of(0, { health: { status: "x" } }, { collection: "clusters" })],
 ])("a report with %s: the one before and the one after it are taken", async (name, make) => {
   await w.exchange({ reports: [of(1, well(`before ${name}`)), make() as never, of(2, well(`after ${name}`))] });
-  expect([(await statusOf(1)).health.message, (await statusOf(2)).health.message]).toEqual([`before ${name}`, `after ${name}`]);
+  expect([(await statusOf(1)).health.message, (await statusOf(2)).health.message]).toEqual([
+    `before ${name}`,
+    `after ${name}`,
+  ]);
   expect((await statusOf(0)).delivery).toEqual({ state: "Delivered" });
 });
 
@@ -65,7 +71,11 @@ test.each<[string, () => string, string]>([
     () => JSON.stringify(of(0, {})).replace('"status":{}', `"status":${'{"a":'.repeat(65)}1${"}".repeat(65)}`),
     "invalid_request",
   ],
-  ["a prototype", () => JSON.stringify(of(0, {})).replace('"status":{}', '"status":{"__proto__":{"a":1}}'), "invalid_request"],
+  [
+    "a prototype",
+    () => JSON.stringify(of(0, {})).replace('"status":{}', '"status":{"__proto__":{"a":1}}'),
+    "invalid_request",
+  ],
   ["no end", () => '{"uid":"', "invalid_json"],
 ])("a body with %s is refused with a reason, and the session goes on", async (name, make, code) => {
   const answer = await raw(exchangeOf(make()));

@@ -9,7 +9,11 @@ const tags = (header: string) => header.split(",").map((t) => t.trim());
 /** Refuses a change of an object that is not at the version the client has seen. */
 export function checkIfMatch(header: string | undefined, existing: Stored | undefined): void {
   if (header === undefined) return;
-  if (!existing) throw new Problem("version_mismatch", "If-Match was given, but there is no such object. Leave it out to create one.");
+  if (!existing)
+    throw new Problem(
+      "version_mismatch",
+      "If-Match was given, but there is no such object. Leave it out to create one.",
+    );
   if (header.trim() === "*" || tags(header).includes(etag(existing))) return;
   throw new Problem(
     "version_mismatch",

@@ -11,20 +11,26 @@ interface ValidatorError {
 const NOT_NOW = /^(08|53|57P|57014|55P03|40)/;
 
 /** The driver's word for "no connection of the pool became free in time"; it has no code. */
-const isPoolFull = (error: unknown): boolean => error instanceof Error && error.message === "timeout exceeded when trying to connect";
+const isPoolFull = (error: unknown): boolean =>
+  error instanceof Error && error.message === "timeout exceeded when trying to connect";
 
 /** Whatever was thrown, as a Problem; undefined for a defect of ours. */
 export function toProblem(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   const e = error as ValidatorError & { code?: string };
   if (Array.isArray(e?.errors) && e.status === 400) return fromValidator(e.errors);
-  if (e?.status === 415) return new Problem("unsupported_media_type", "The media type of the body is not one that this operation takes.");
-  if (e?.status === 400 || error instanceof URIError) return new Problem("invalid_request", "The request cannot be read.");
+  if (e?.status === 415)
+    return new Problem("unsupported_media_type", "The media type of the body is not one that this operation takes.");
+  if (e?.status === 400 || error instanceof URIError)
+    return new Problem("invalid_request", "The request cannot be read.");
   if (
-    (typeof e?.code === "string" && (NOT_NOW.test(e.code) || /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EPIPE)$/.test(e.code))) ||
+    (typeof e?.code === "string" &&
+      (NOT_NOW.test(e.code) || /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EPIPE)$/.test(e.code))) ||
     isPoolFull(error)
   )
-    return new Problem("unavailable", "The store does not answer now. Try again in a moment.", { retryAfterSeconds: 1 });
+    return new Problem("unavailable", "The store does not answer now. Try again in a moment.", {
+      retryAfterSeconds: 1,
+    });
   return undefined;
 }
 
@@ -39,4 +45,9 @@ function fromValidator(found: NonNullable<ValidatorError["errors"]>): Problem {
   );
 }
 
-const NAMES: Record<string, string> = { query: "query parameter", params: "path parameter", headers: "header", cookies: "cookie" };
+const NAMES: Record<string, string> = {
+  query: "query parameter",
+  params: "path parameter",
+  headers: "header",
+  cookies: "cookie",
+};

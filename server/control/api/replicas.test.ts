@@ -101,7 +101,10 @@ test("a watcher on one replica hears of tasks that the other one serves, and its
   await eventually("the bookmark", async () => text.includes("event: bookmark"));
   const worker = await onA.replica("heard", { url: b.url });
   const { id } = (
-    await ask(b.url, "POST", "/v1/tasks", { key: a.admin, body: { kind: "shell.run", params: { script: "true" }, selectors: ["heard"] } })
+    await ask(b.url, "POST", "/v1/tasks", {
+      key: a.admin,
+      body: { kind: "shell.run", params: { script: "true" }, selectors: ["heard"] },
+    })
   ).body;
   const states = () =>
     [...text.matchAll(/^data: (.+)$/gm)]

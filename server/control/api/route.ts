@@ -43,7 +43,8 @@ export function findRoute(method: string, url: string): Route {
   // PostgreSQL's text cannot hold it, and no parameter needs it.
   if (/%00/.test(query)) throw new Problem("invalid_request", "A query parameter has a NUL in it.");
   const pattern = patterns.find((p) => p.regexp.test(path));
-  if (!pattern) throw new Problem("not_found", "The service has no such path. /openapi.json describes those there are.");
+  if (!pattern)
+    throw new Problem("not_found", "The service has no such path. /openapi.json describes those there are.");
   const found = pattern.byMethod.get(method);
   if (found)
     return {

@@ -23,7 +23,8 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-const greeting = async ({ url }: TestService) => (await ask(url, "GET", "/v1/worker/hello?nonce=0123456789abcdef")).body;
+const greeting = async ({ url }: TestService) =>
+  (await ask(url, "GET", "/v1/worker/hello?nonce=0123456789abcdef")).body;
 const rotate = (headers = {}) => a.ask("POST", "/v1/servicekey/rotate", { headers });
 
 test("the old key names the new one, both replicas sign with it at once, and it is written who asked for that", async () => {
@@ -36,7 +37,9 @@ test("the old key names the new one, both replicas sign with it at once, and it 
     expect(now).toMatchObject(made.body);
     expect(ed25519Verify(now.publicKey, `outpost/hello/v1\n0123456789abcdef\n${now.nonce}`, now.signature)).toBe(true);
     expect(now.successors).toMatchObject([{ from: before.publicKey, to: now.publicKey }]);
-    expect(ed25519Verify(before.publicKey, `outpost/successor/v1\n${now.publicKey}`, now.successors[0].signature)).toBe(true);
+    expect(ed25519Verify(before.publicKey, `outpost/successor/v1\n${now.publicKey}`, now.successors[0].signature)).toBe(
+      true,
+    );
   }
   const { items } = (await a.ask("GET", "/v1/audit")).body;
   expect(items[0]).toMatchObject({ operation: "rotateServiceKey", outcome: "accepted" });
@@ -55,7 +58,8 @@ test("a replica that nobody has asked since hears of it, and signs work for an o
 
 test("addresses and secrets of webhooks, nonces and kept answers outlive the key", async () => {
   await a.ask("PUT", "/v1/webhooks/w", { body: { spec: { provider: "github" } } });
-  const secret = async (s: TestService) => (await ask(s.url, "GET", "/v1/webhooks/w/secret", { key: a.admin })).body.secret;
+  const secret = async (s: TestService) =>
+    (await ask(s.url, "GET", "/v1/webhooks/w/secret", { key: a.admin })).body.secret;
   const nonce = a.running.services.signer.makeNonce(Date.now());
   const before = await secret(a);
   const keyed = { "idempotency-key": "once" };
@@ -118,7 +122,10 @@ test("a thief of a dump with the first key forges no call to a webhook that was 
     const name = Buffer.from(uid.replaceAll("-", ""), "hex");
     const proof = createHmac("sha256", keys.subarray(0, 32)).update(`default\n${uid}`).digest().subarray(0, 16);
     const data = Buffer.concat([name, proof]).toString("base64url");
-    const paths = [now.path, ...[`default_${data}`, `default_${id}_${data}`, `default_${keyId}_${data}`].map((one) => `/v1/hooks/${one}`)];
+    const paths = [
+      now.path,
+      ...[`default_${data}`, `default_${id}_${data}`, `default_${keyId}_${data}`].map((one) => `/v1/hooks/${one}`),
+    ];
     const texts = ["1", `1\n${status.secretRotation}`].map((rest) => `default\n${uid}\n${rest}`);
     for (const text of texts)
       for (const path of paths) {
@@ -132,23 +139,36 @@ test("a new webhook uses the current key at once, also where a replica has not h
   const { signer } = b.running.services;
   const known = signer.keyId;
   // The rotation of another replica, of which nothing was told yet.
-  await a.db.transaction((tx) => a.running.services.signer.rotate({ query: tx.query.bind(tx), notify: () => undefined } as typeof tx));
+  await a.db.transaction((tx) =>
+    a.running.services.signer.rotate({ query: tx.query.bind(tx), notify: () => undefined } as typeof tx),
+  );
   expect(signer.keyId).toBe(known);
-  const { body } = await ask(b.url, "PUT", "/v1/webhooks/fresh", { key: a.admin, body: { spec: { provider: "generic" } } });
+  const { body } = await ask(b.url, "PUT", "/v1/webhooks/fresh", {
+    key: a.admin,
+    body: { spec: { provider: "generic" } },
+  });
   expect(body.status.secretKey).not.toBe(known);
   const { path, secret } = await hookOf(a, "fresh");
-  expect([body.status.url.endsWith(path), await call(a, path, secret), await call(b, path, secret)]).toEqual([true, 202, 202]);
+  expect([body.status.url.endsWith(path), await call(a, path, secret), await call(b, path, secret)]).toEqual([
+    true,
+    202,
+    202,
+  ]);
 });
 
 test("many at once follow one another, and only the last key keeps its private half", async () => {
-  const made = await Promise.all([a, b, a, b].map((s) => ask(s.url, "POST", "/v1/servicekey/rotate", { key: a.admin })));
+  const made = await Promise.all(
+    [a, b, a, b].map((s) => ask(s.url, "POST", "/v1/servicekey/rotate", { key: a.admin })),
+  );
   expect(made.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   const { successors, publicKey } = await greeting(a);
   expect(successors.slice(1).map((link: { from: string }) => link.from)).toEqual(
     successors.slice(0, -1).map((link: { to: string }) => link.to),
   );
   expect(successors.at(-1).to).toBe(publicKey);
-  const kept = await a.db.query("select private_key <> '' as kept from service_keys where account = '' order by number");
+  const kept = await a.db.query(
+    "select private_key <> '' as kept from service_keys where account = '' order by number",
+  );
   expect(kept.map((row) => row.kept)).toEqual([...successors.map(() => false), true]);
 });
 

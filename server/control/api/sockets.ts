@@ -8,7 +8,11 @@ import { Problem } from "../domain/problem.ts";
 export function answerBrokenRequests(server: Server): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // Gone, or an answer is half written: there is nothing sound to add.
-    if (error.code === "ECONNRESET" || !socket.writable || (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent) {
+    if (
+      error.code === "ECONNRESET" ||
+      !socket.writable ||
+      (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent
+    ) {
       socket.destroy();
       return;
     }
@@ -55,7 +59,8 @@ export function trackIdle(server: Server): () => void {
 function problemFor(error: NodeJS.ErrnoException): Problem {
   if (error.code === "HPE_HEADER_OVERFLOW")
     return new Problem("header_fields_too_large", "All header fields together may have at most 16 KiB.");
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return new Problem("request_timeout", "The request did not arrive in time.");
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new Problem("request_timeout", "The request did not arrive in time.");
   return new Problem("invalid_request", "This is not an HTTP/1.1 request.");
 }
 

@@ -88,7 +88,9 @@ test.each(SORTS)(
 test("an honest worker enrols and opens a session while half-sent enrolments of others stand open", async () => {
   await put("/v1/agents/honest", {});
   const token = await tokenOf("honest");
-  const child = spawn(process.execPath, [FLOOD, s.url, "half-sent enrolments", "300", "60"], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [FLOOD, s.url, "half-sent enrolments", "300", "60"], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   try {
     await eventually("bodies of strangers are read", async () => s.running.services.strangers.bodies.reading > 50);
     const worker = await new TestWorker(s.url, "i-1", "cluster").enrol(token);
@@ -101,7 +103,10 @@ test("an honest worker enrols and opens a session while half-sent enrolments of 
 }, 120_000);
 
 test("half-sent enrolments end by their deadline, and leave nothing behind", async () => {
-  await eventually("no body of a stranger is read any more", async () => s.running.services.strangers.bodies.reading === 0);
+  await eventually(
+    "no body of a stranger is read any more",
+    async () => s.running.services.strangers.bodies.reading === 0,
+  );
   await eventually("no connection lingers", async () => s.running.services.strangers.lingering.taken === 0);
 }, 120_000);
 

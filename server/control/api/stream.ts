@@ -14,7 +14,11 @@ export class EventStream {
     res.once("close", () => {
       this.#gone = true;
     });
-    res.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
+    res.writeHead(200, {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+    });
     res.flushHeaders();
   }
 
@@ -23,7 +27,11 @@ export class EventStream {
     return this.#gone;
   }
 
-  event(id: number | undefined, event: "put" | "delete" | "bookmark" | "open" | "line" | "note" | "end", data: object = {}): Promise<void> {
+  event(
+    id: number | undefined,
+    event: "put" | "delete" | "bookmark" | "open" | "line" | "note" | "end",
+    data: object = {},
+  ): Promise<void> {
     return this.#write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 

@@ -62,7 +62,8 @@ test("a failed task is tried again after its delay, by another worker if there i
 });
 
 test("lists are filtered by state and kind", async () => {
-  const ids = async (query: string) => (await s.ask("GET", `/v1/tasks?${query}`)).body.items.map((t: { state: string }) => t.state);
+  const ids = async (query: string) =>
+    (await s.ask("GET", `/v1/tasks?${query}`)).body.items.map((t: { state: string }) => t.state);
   expect(new Set(await ids("state=Cancelled"))).toEqual(new Set(["Cancelled"]));
   expect(await ids("state=Cancelled&kind=git.clone")).toEqual([]);
 });
@@ -70,13 +71,18 @@ test("lists are filtered by state and kind", async () => {
 test("a full queue refuses by name, says when to come back, and takes tasks again when there is room", async () => {
   const made = [];
   for (let i = 0; i < 20; i++) made.push(await create({ selectors: ["nobody"] }, "?org=o1&project=p1"));
-  const full = await s.ask("POST", "/v1/tasks?org=o1&project=p1", { body: { kind: "shell.run", params: { script: "true" } } });
+  const full = await s.ask("POST", "/v1/tasks?org=o1&project=p1", {
+    body: { kind: "shell.run", params: { script: "true" } },
+  });
   expect([full.status, full.body.code, full.headers.get("retry-after")]).toEqual([429, "queue_full", "10"]);
   // The account's bound is reached by other scopes.
   for (let i = 0; i < 10; i++) made.push(await create({ selectors: ["nobody"] }, "?org=o1&project=p2"));
-  const account = await s.ask("POST", "/v1/tasks?org=o1&project=p2", { body: { kind: "shell.run", params: { script: "true" } } });
+  const account = await s.ask("POST", "/v1/tasks?org=o1&project=p2", {
+    body: { kind: "shell.run", params: { script: "true" } },
+  });
   expect(account.body.detail).toMatch(/^30 tasks wait in the account/);
-  for (const [i, { id }] of made.entries()) await s.ask("POST", `/v1/tasks/${id}/cancel?org=o1&project=${i < 20 ? "p1" : "p2"}`);
+  for (const [i, { id }] of made.entries())
+    await s.ask("POST", `/v1/tasks/${id}/cancel?org=o1&project=${i < 20 ? "p1" : "p2"}`);
   expect((await create({}, "?org=o1&project=p1")).state).toBe("Queued");
 });
 
@@ -105,9 +111,10 @@ test("within 10 s a task that nobody takes says why, with one reason for each wo
     away: "Disconnected",
   });
   expect(seen.message).toMatch(/^(None of \d+ workers can|The only worker cannot) take it: /);
-  await s.db.query("update tasks set created_at = created_at - interval '301 s', queued_at = queued_at - interval '301 s' where id = $1", [
-    id,
-  ]);
+  await s.db.query(
+    "update tasks set created_at = created_at - interval '301 s', queued_at = queued_at - interval '301 s' where id = $1",
+    [id],
+  );
   const ended = await eventually("it ends", async () => ((await task(id)).state === "TimedOut" ? task(id) : undefined));
   expect([ended.reason, ended.message]).toEqual([
     "NoWorkerInTime",
@@ -119,7 +126,8 @@ test("within 10 s a task that nobody takes says why, with one reason for each wo
 test("where no delegate serves, the task says that", async () => {
   const other = await startService();
   try {
-    const { id } = (await other.ask("POST", "/v1/tasks", { body: { kind: "shell.run", params: { script: "true" } } })).body;
+    const { id } = (await other.ask("POST", "/v1/tasks", { body: { kind: "shell.run", params: { script: "true" } } }))
+      .body;
     expect((await other.ask("GET", `/v1/tasks/${id}`)).body).toMatchObject({
       message: expect.stringMatching(/^There is no delegate/),
       explanation: [],
@@ -194,6 +202,8 @@ describe("tokens of a delegate", () => {
       ),
     );
     expect((await early.call("heartbeat", { leases: [] })).status).toBe(200);
-    expect((await s.ask("POST", `/v1/delegates/turn/tokens/${old.id}/rotate`, { body: {} })).body.code).toBe("conflict");
+    expect((await s.ask("POST", `/v1/delegates/turn/tokens/${old.id}/rotate`, { body: {} })).body.code).toBe(
+      "conflict",
+    );
   }, 30_000);
 });

@@ -52,10 +52,16 @@ test("500 uses for another task, another scope, another fence, or after its end:
     ["its own file in no scope", () => file(mine, token, "")],
     ["another task's id in the token", () => file(other, swap(mine.task, other.task), "?org=o2&project=p1")],
     ["another account in the token", () => file(mine, swap("ott_default_", "ott_other_"), "?org=o1&project=p1")],
-    ["the next fence in the token", () => file(mine, swap(`_${mine.fence}_`, `_${mine.fence + 1}_`), "?org=o1&project=p1")],
+    [
+      "the next fence in the token",
+      () => file(mine, swap(`_${mine.fence}_`, `_${mine.fence + 1}_`), "?org=o1&project=p1"),
+    ],
     ["one character changed", (i) => file(mine, flip(i), "?org=o1&project=p1")],
     ["a task that has ended", () => file(mine, ended.token, "?org=o1&project=p1")],
-    ["an operation that is not for tasks", () => s.ask("GET", `/v1/tasks/${mine.task}?org=o1&project=p1`, { key: token })],
+    [
+      "an operation that is not for tasks",
+      () => s.ask("GET", `/v1/tasks/${mine.task}?org=o1&project=p1`, { key: token }),
+    ],
   ];
   const through: string[] = [];
   for (let i = 0; i < 500; i++) {
@@ -74,7 +80,11 @@ test("a token is dead within 5 s after its lease's time ran out, though nobody h
   const leased = await running("");
   expect((await file(leased, leased.token, "")).status).toBe(200);
   await s.db.query("update tasks set lease_expires_at = now() + interval '1 second' where id = $1", [leased.task]);
-  await eventually("the token is refused", async () => (await file(leased, leased.token, "")).status === 401, within(5_000));
+  await eventually(
+    "the token is refused",
+    async () => (await file(leased, leased.token, "")).status === 401,
+    within(5_000),
+  );
 });
 
 test("what a task does stands in the audit trail under its name", async () => {

@@ -5,7 +5,9 @@ import type { operations } from "../../../openapi/contract/types.ts";
 import type { Caller } from "../access/authenticate.ts";
 import type { Scope } from "../domain/scope.ts";
 
-type Params<Op extends OperationId, In extends "path" | "query"> = operations[Op]["parameters"] extends { [K in In]?: infer P }
+type Params<Op extends OperationId, In extends "path" | "query"> = operations[Op]["parameters"] extends {
+  [K in In]?: infer P;
+}
   ? NonNullable<P>
   : Record<never, never>;
 type BodyOf<Op extends OperationId> = operations[Op] extends { requestBody?: infer R }
@@ -31,8 +33,9 @@ type ReplyFor<Status, Response> = Response extends { content: { "application/jso
 type Responses<Op extends OperationId> = operations[Op]["responses"];
 
 /** The answers that the contract allows for an operation; problems are thrown. */
-export type Reply<Op extends OperationId> = { [S in keyof Responses<Op> & number]: ReplyFor<S, Responses<Op>[S]> }[keyof Responses<Op> &
-  number];
+export type Reply<Op extends OperationId> = {
+  [S in keyof Responses<Op> & number]: ReplyFor<S, Responses<Op>[S]>;
+}[keyof Responses<Op> & number];
 
 /** One request, validated: what a handler may know of it. */
 export interface Call<Op extends OperationId> {

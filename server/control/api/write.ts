@@ -21,12 +21,21 @@ export type WriteCall = Pick<Call<"createTask">, "headers" | "caller" | "scope" 
  * Carries out a write: effect, event, delivery, audit line and the answer kept for the idempotency key, all in one transaction.
  * A key that was seen with the same request gives the first answer again; with another request it is refused.
  */
-export async function write<R extends AnyReply>(s: Services, call: WriteCall, work: (w: Writer) => Promise<R>): Promise<R> {
+export async function write<R extends AnyReply>(
+  s: Services,
+  call: WriteCall,
+  work: (w: Writer) => Promise<R>,
+): Promise<R> {
   return writing(s.db, call.scope.account, (w) => recorded(s, w, call, () => work(w)));
 }
 
 /** The part of a write around its effect, inside the transaction of the caller. */
-export async function recorded<R extends AnyReply>(s: Services, tx: Sql, call: WriteCall, work: () => Promise<R>): Promise<R> {
+export async function recorded<R extends AnyReply>(
+  s: Services,
+  tx: Sql,
+  call: WriteCall,
+  work: () => Promise<R>,
+): Promise<R> {
   const { account } = call.scope;
   const key = call.headers.idempotencyKey;
   if (key === undefined) return audited(tx, call, await work());

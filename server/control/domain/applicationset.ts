@@ -14,7 +14,8 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
   const faults = spec.generators.flatMap((entry, i) => generatorFaults(entry, `/spec/generators/${i}`, 0));
   faults.push(...templateFaults(spec.template, "/spec/template"));
   const named =
-    spec.templatePatch || spec.generators.some((entry) => Object.values(entry).some((one) => isObject(one) && isObject(one.template)));
+    spec.templatePatch ||
+    spec.generators.some((entry) => Object.values(entry).some((one) => isObject(one) && isObject(one.template)));
   const metadata = spec.template.metadata;
   if (!named && !(isObject(metadata) && isText(metadata.name)))
     faults.push({
@@ -27,7 +28,10 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
       detail: "These options are for Go templates: remove them, or remove `goTemplate: false`.",
     });
   if (spec.templatePatch !== undefined && spec.goTemplate === false)
-    faults.push({ pointer: "/spec/templatePatch", detail: "A patch is a Go template: remove the patch, or remove `goTemplate: false`." });
+    faults.push({
+      pointer: "/spec/templatePatch",
+      detail: "A patch is a Go template: remove the patch, or remove `goTemplate: false`.",
+    });
   const { strategy } = spec;
   const steps = strategy?.rollingSync?.steps ?? [];
   if (strategy?.type === "RollingSync" && steps.length === 0)
@@ -73,13 +77,17 @@ function generatorFaults(entry: unknown, at: string, depth: number): Fault[] {
     entry.selector === undefined || isObject(entry.selector)
       ? []
       : [{ pointer: `${at}/selector`, detail: "A selector must be an object." }];
-  if (!isObject(settings)) return [...faults, { pointer: within, detail: `The settings of \`${kind}\` are an object.` }];
+  if (!isObject(settings))
+    return [...faults, { pointer: within, detail: `The settings of \`${kind}\` are an object.` }];
   faults.push(...GENERATORS[kind]!(settings, within, depth), ...valueFaults(settings, within));
-  return settings.template === undefined ? faults : [...faults, ...templateFaults(settings.template, `${within}/template`)];
+  return settings.template === undefined
+    ? faults
+    : [...faults, ...templateFaults(settings.template, `${within}/template`)];
 }
 
 function valueFaults({ values }: Json, at: string): Fault[] {
-  if (values === undefined || (isObject(values) && Object.values(values).every((value) => typeof value === "string"))) return [];
+  if (values === undefined || (isObject(values) && Object.values(values).every((value) => typeof value === "string")))
+    return [];
   return [{ pointer: `${at}/values`, detail: "`values` must be an object of strings." }];
 }
 
@@ -93,12 +101,17 @@ function templateFaults(template: unknown, at: string): Fault[] {
   for (const [key, value] of Object.entries(template)) {
     const pointer = `${at}/${escapePointer(key)}`;
     if (key !== "metadata" && key !== "spec")
-      faults.push({ pointer, detail: `A template has \`metadata\` and \`spec\`.${didYouMean(key, ["metadata", "spec"])}` });
+      faults.push({
+        pointer,
+        detail: `A template has \`metadata\` and \`spec\`.${didYouMean(key, ["metadata", "spec"])}`,
+      });
     else if (!isObject(value)) faults.push({ pointer, detail: `\`${key}\` is an object.` });
   }
   for (const part of ["labels", "annotations"] as const) {
     const given = isObject(template.metadata) ? template.metadata[part] : undefined;
-    const mark = Object.keys(isObject(given) ? given : {}).find((key) => key.startsWith("outpost.dev/") && !FOR_ALL.has(key));
+    const mark = Object.keys(isObject(given) ? given : {}).find(
+      (key) => key.startsWith("outpost.dev/") && !FOR_ALL.has(key),
+    );
     if (mark)
       faults.push({
         pointer: `${at}/metadata/${part}/${escapePointer(mark)}`,
@@ -110,7 +123,10 @@ function templateFaults(template: unknown, at: string): Fault[] {
     faults.push({ pointer: `${at}/spec/sources`, detail: "Give `source` or `sources`, not both." });
   const { destination } = spec;
   if (isObject(destination) && destination.server !== undefined && destination.name !== undefined)
-    faults.push({ pointer: `${at}/spec/destination/name`, detail: "Give `server` or `name` of the cluster, not both." });
+    faults.push({
+      pointer: `${at}/spec/destination/name`,
+      detail: "Give `server` or `name` of the cluster, not both.",
+    });
   return faults;
 }
 
@@ -119,7 +135,8 @@ const oneOf =
   (hosts: readonly string[]): Check =>
   (of, at) => {
     const found = hosts.filter((host) => of[host] !== undefined);
-    if (found.length === 1) return isObject(of[found[0]!]) ? [] : [{ pointer: `${at}/${found[0]}`, detail: "It is an object." }];
+    if (found.length === 1)
+      return isObject(of[found[0]!]) ? [] : [{ pointer: `${at}/${found[0]}`, detail: "It is an object." }];
     const detail = `Give ${found.length ? "only one" : "one"} of ${list(hosts)}.`;
     return [{ pointer: found[1] ? `${at}/${found[1]}` : at, detail }];
   };
@@ -147,18 +164,21 @@ const git: Check = (of, at) => {
 
 const elements: Check = (of, at) => {
   if (of.elements === undefined && isText(of.elementsYaml)) return [];
-  if (!Array.isArray(of.elements)) return [{ pointer: `${at}/elements`, detail: "`elements` must be a list of objects." }];
+  if (!Array.isArray(of.elements))
+    return [{ pointer: `${at}/elements`, detail: "`elements` must be a list of objects." }];
   const bad = of.elements.findIndex((item) => !isObject(item));
   return bad < 0 ? [] : [{ pointer: `${at}/elements/${bad}`, detail: "An element must be an object." }];
 };
 
 const children = (of: Json, at: string, depth: number, fits: (n: number) => boolean, detail: string): Fault[] => {
-  if (depth >= NESTING) return [{ pointer: at, detail: "A `matrix` or `merge` may hold another one, which holds plain generators only." }];
+  if (depth >= NESTING)
+    return [{ pointer: at, detail: "A `matrix` or `merge` may hold another one, which holds plain generators only." }];
   if (!Array.isArray(of.generators) || !fits(of.generators.length)) return [{ pointer: `${at}/generators`, detail }];
   return of.generators.flatMap((entry, i) => generatorFaults(entry, `${at}/generators/${i}`, depth + 1));
 };
 
-const matrix: Check = (of, at, depth) => children(of, at, depth, (n) => n === 2, "A `matrix` has exactly two generators.");
+const matrix: Check = (of, at, depth) =>
+  children(of, at, depth, (n) => n === 2, "A `matrix` has exactly two generators.");
 
 const merge: Check = (of, at, depth) => {
   const keys = of.mergeKeys;
@@ -190,5 +210,6 @@ const GENERATORS: Readonly<Record<string, Check>> = {
 
 const list = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(", ");
 const KNOWN = list(Object.keys(GENERATORS));
-const isObject = (value: unknown): value is Json => value !== null && typeof value === "object" && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -24,7 +24,9 @@ export function projectFaults(spec: Spec): Fault[] {
   return [
     ...(spec.destinations ?? []).flatMap((one, i) => destinationFaults(one, `/spec/destinations/${i}`)),
     ...(spec.syncWindows ?? []).flatMap((one, i) => windowFaults(one, `/spec/syncWindows/${i}`)),
-    ...(spec.destinationServiceAccounts ?? []).flatMap((one, i) => accountFaults(one, `/spec/destinationServiceAccounts/${i}`)),
+    ...(spec.destinationServiceAccounts ?? []).flatMap((one, i) =>
+      accountFaults(one, `/spec/destinationServiceAccounts/${i}`),
+    ),
     ...roleFaults(spec.roles ?? []),
   ];
 }
@@ -32,9 +34,13 @@ export function projectFaults(spec: Spec): Fault[] {
 function destinationFaults(one: NonNullable<Spec["destinations"]>[number], at: string): Fault[] {
   const faults: Fault[] = [];
   if (!one.server && !one.name)
-    faults.push({ pointer: `${at}/server`, detail: "A destination needs `server` or `name`; `*` means every cluster." });
+    faults.push({
+      pointer: `${at}/server`,
+      detail: "A destination needs `server` or `name`; `*` means every cluster.",
+    });
   for (const field of ["server", "name", "namespace"] as const)
-    if (one[field] === "!*") faults.push({ pointer: `${at}/${field}`, detail: "`!*` denies everything: leave the destination out." });
+    if (one[field] === "!*")
+      faults.push({ pointer: `${at}/${field}`, detail: "`!*` denies everything: leave the destination out." });
   return faults;
 }
 
@@ -52,9 +58,15 @@ function accountFaults(one: NonNullable<Spec["destinationServiceAccounts"]>[numb
   const faults: Fault[] = [];
   for (const field of ["server", "namespace"] as const)
     if (one[field]?.startsWith("!"))
-      faults.push({ pointer: `${at}/${field}`, detail: "`!` has no meaning here: an account is chosen by the first match." });
+      faults.push({
+        pointer: `${at}/${field}`,
+        detail: "`!` has no meaning here: an account is chosen by the first match.",
+      });
   if (!/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(one.defaultServiceAccount))
-    faults.push({ pointer: `${at}/defaultServiceAccount`, detail: "It must be `name` or `namespace:name`, without wildcards." });
+    faults.push({
+      pointer: `${at}/defaultServiceAccount`,
+      detail: "It must be `name` or `namespace:name`, without wildcards.",
+    });
   return faults;
 }
 

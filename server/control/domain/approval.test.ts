@@ -1,6 +1,12 @@
 import { type ApprovalWanted, countApprovals, isApproved } from "./approval.ts";
 
-const approved = (by: string, role: "admin" | "editor", lineage?: string) => ({ by, role, lineage, decision: "approved" as const, at: "" });
+const approved = (by: string, role: "admin" | "editor", lineage?: string) => ({
+  by,
+  role,
+  lineage,
+  decision: "approved" as const,
+  at: "",
+});
 
 test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnType<typeof approved>[], want: boolean]>([
   ["nothing is asked for", undefined, [], true],
@@ -12,7 +18,12 @@ test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnTy
   ["two admins are asked for", { role: "admin", minimum: 2 }, [approved("e", "editor"), approved("a", "admin")], false],
   ["the requester may approve", { role: "admin" }, [approved("me", "admin")], true],
   ["the requester does not count", { role: "admin", excludeRequester: true }, [approved("me", "admin")], false],
-  ["another one does", { role: "admin", excludeRequester: true }, [approved("me", "admin"), approved("a", "admin")], true],
+  [
+    "another one does",
+    { role: "admin", excludeRequester: true },
+    [approved("me", "admin"), approved("a", "admin")],
+    true,
+  ],
   [
     "two keys of one lineage are one person",
     { role: "editor", minimum: 2 },
@@ -25,14 +36,24 @@ test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnTy
     [approved("a", "admin"), approved("k2", "admin", "a")],
     false,
   ],
-  ["a key of the requester's lineage", { role: "admin", excludeRequester: true }, [approved("k1", "admin", "me")], false],
+  [
+    "a key of the requester's lineage",
+    { role: "admin", excludeRequester: true },
+    [approved("k1", "admin", "me")],
+    false,
+  ],
   [
     "a person counts with the highest role of any key",
     { role: "admin" },
     [approved("k1", "editor", "a"), approved("k2", "admin", "a")],
     true,
   ],
-  ["a role given first as editor, then as admin", { role: "admin" }, [approved("a", "editor"), approved("a", "admin")], true],
+  [
+    "a role given first as editor, then as admin",
+    { role: "admin" },
+    [approved("a", "editor"), approved("a", "admin")],
+    true,
+  ],
 ])("approval: %s", (_, wanted, decisions, want) => {
   expect(isApproved(wanted, countApprovals(decisions, "me"))).toBe(want);
 });

@@ -44,6 +44,9 @@ export function countApprovals(decisions: readonly Decision[], requester: string
 
 /** For people: "an approval by an admin". */
 export function describeApproval({ role, minimum = 1, excludeRequester = false }: ApprovalWanted): string {
-  const who = minimum === 1 ? `an approval by ${role === "admin" ? "an admin" : "an editor"}` : `approvals by ${minimum} ${role}s`;
+  const who =
+    minimum === 1
+      ? `an approval by ${role === "admin" ? "an admin" : "an editor"}`
+      : `approvals by ${minimum} ${role}s`;
   return excludeRequester ? `${who} other than the one who started the run` : who;
 }

@@ -14,7 +14,12 @@ export function clusterFaults(spec: Spec): Fault[] {
   const way = awsAuth ? "awsAuth" : program;
   const other = (["bearerToken", "password", "clientKeyData"] as const).find((name) => credentials[name]);
   return way && other
-    ? [{ pointer: `/spec/credentials/${other}`, detail: `\`${way}\` signs in already: leave out this or \`${other}\`.` }]
+    ? [
+        {
+          pointer: `/spec/credentials/${other}`,
+          detail: `\`${way}\` signs in already: leave out this or \`${other}\`.`,
+        },
+      ]
     : [];
 }
 

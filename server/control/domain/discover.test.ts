@@ -24,9 +24,11 @@ test.each<[string, Parameters<typeof idsFor>[0], RegExp]>([
 });
 
 test("equal names of two agents and of two namespaces have different tails", () => {
-  const tails = [idsFor(key("web", "a"), "one", HOME), idsFor(key("web", "b"), "one", HOME), idsFor(key("web", "a"), "two", HOME)].map(
-    ([id]) => id,
-  );
+  const tails = [
+    idsFor(key("web", "a"), "one", HOME),
+    idsFor(key("web", "b"), "one", HOME),
+    idsFor(key("web", "a"), "two", HOME),
+  ].map(([id]) => id);
   expect(new Set(tails).size).toBe(3);
 });
 
@@ -53,13 +55,18 @@ test("two mappings of the same weight are decided by their ids", () => {
 const agent = { account: "x", org: "", project: "", id: "prod" };
 test("an object names its agent as its own scope must", () => {
   const report = { ...key("web"), uid: "k" };
-  const at = (org: string, project: string, of = agent) => shownOf(report, of, { account: "x", org, project })?.spec.agent;
+  const at = (org: string, project: string, of = agent) =>
+    shownOf(report, of, { account: "x", org, project })?.spec.agent;
   expect([at("", ""), at("o", ""), at("o", "p")]).toEqual(["prod", "account.prod", "account.prod"]);
   expect(at("o", "p", { ...agent, org: "o" })).toBe("org.prod");
 });
 
 test("a status that is too large is kept without its lists, a specification that is too large is named as not expressible", () => {
-  const resources = Array.from({ length: 5_000 }, (_, i) => ({ version: "v1", kind: "ConfigMap", name: `${"n".repeat(240)}${i}` }));
+  const resources = Array.from({ length: 5_000 }, (_, i) => ({
+    version: "v1",
+    kind: "ConfigMap",
+    name: `${"n".repeat(240)}${i}`,
+  }));
   const report: DiscoveredReport = {
     ...key("web"),
     uid: "k",
@@ -83,7 +90,9 @@ const odd = [undefined, null, 0, "", " ", "x", [], {}, [null], [{}], { a: 1 }, A
 test.each(Object.keys(sound) as DiscoveredCollection[])(
   "whatever an agent reports of %s, only what fits the contract is shown",
   (collection) => {
-    expect(shownOf({ ...key("a", HOME, collection), uid: "k", spec: sound[collection] }, agent, agent)?.ignored).toEqual([]);
+    expect(
+      shownOf({ ...key("a", HOME, collection), uid: "k", spec: sound[collection] }, agent, agent)?.ignored,
+    ).toEqual([]);
     for (const field of [
       ...Object.keys(sound[collection]),
       "agent",

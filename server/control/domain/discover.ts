@@ -63,7 +63,10 @@ export function shownOf(report: DiscoveredReport, agent: Scope & { id: string },
 }
 
 /** The part of the reported spec that the noun can express, with the contract's defaults, and the fields that were left out. */
-function specOf({ collection, spec: reported = {} }: DiscoveredReport, agent: string): { spec: Record<string, any>; left: string[] } {
+function specOf(
+  { collection, spec: reported = {} }: DiscoveredReport,
+  agent: string,
+): { spec: Record<string, any>; left: string[] } {
   const noun = nouns[collection];
   const { credentials, sealedCredentials, agent: _, ...rest } = reported;
   const sized = canonical(rest).length > SPEC_BYTES ? {} : rest;
@@ -108,7 +111,8 @@ export function referenceTo(agent: Scope & { id: string }, scope: Scope): string
 const withoutLists = (status: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(status).filter(([, value]) => !Array.isArray(value)));
 
-const defined = <T extends object>(value: T): T => Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
 
 /** Equal digests show the same; when it was reported does not count. */
 export function digestOf({ round: _, mark: __, ...report }: DiscoveredReport): string {
@@ -121,9 +125,14 @@ const TAILS = [10, 16, 24, 32];
  * Ids for a new object, the best first: the live name, if it is in the agent's own namespace and can be an id; then with a tail of a digest of
  * agent, namespace and name, so that equal names of several agents or namespaces get different ids that stay the same.
  */
-export function idsFor(report: Pick<DiscoveredReport, "collection" | "namespace" | "name">, agentUid: string, home: string): string[] {
+export function idsFor(
+  report: Pick<DiscoveredReport, "collection" | "namespace" | "name">,
+  agentUid: string,
+  home: string,
+): string[] {
   const { collection, namespace, name } = report;
-  const plain = namespace === home && LABEL.test(name) && !(collection === "clusters" && clusterIdFaults(name).length > 0);
+  const plain =
+    namespace === home && LABEL.test(name) && !(collection === "clusters" && clusterIdFaults(name).length > 0);
   const tail = digest([agentUid, namespace, name]);
   const base = name
     .toLowerCase()
@@ -152,4 +161,5 @@ export function mappingFor(mappings: readonly Mapping[], argoProject: string | u
     .sort((a, b) => weight(b.argoProject) - weight(a.argoProject) || (a.id < b.id ? -1 : 1))[0];
 }
 
-const weight = (glob: string): number => (/[*?]/.test(glob) ? glob.replace(/[*?]/g, "").length : Number.MAX_SAFE_INTEGER);
+const weight = (glob: string): number =>
+  /[*?]/.test(glob) ? glob.replace(/[*?]/g, "").length : Number.MAX_SAFE_INTEGER;

@@ -72,7 +72,11 @@ test("what the contract says of the nouns is found in it", () => {
     { path: ["sources", "*", "repository"], to: "repositories" },
     { path: ["destination", "cluster"], to: "clusters" },
   ]);
-  const spec = { agent: "a", destination: { cluster: "c" }, sources: [{ repository: "r" }, {}, { repository: "org.s" }] };
+  const spec = {
+    agent: "a",
+    destination: { cluster: "c" },
+    sources: [{ repository: "r" }, {}, { repository: "org.s" }],
+  };
   expect(referencesIn(nouns.applications, spec).map((r) => `${r.pointer} ${r.reference}`)).toEqual([
     "/spec/agent a",
     "/spec/sources/0/repository r",
@@ -191,8 +195,16 @@ describe("what a report makes of an object", () => {
       { report: { outcome: "refused", generation: 5, reason: "Forbidden" } },
       { ackedRevision: 5, credentialsArrived: false, status: { delivery: { state: "Refused", reason: "Forbidden" } } },
     ],
-    ["deleted, as asked", { standing: { op: "delete" }, report: { outcome: "deleted", generation: 5 } }, { gone: true }],
-    ["deleted, an older tombstone", { standing: { op: "delete" }, report: { outcome: "deleted", generation: 4 } }, { gone: false }],
+    [
+      "deleted, as asked",
+      { standing: { op: "delete" }, report: { outcome: "deleted", generation: 5 } },
+      { gone: true },
+    ],
+    [
+      "deleted, an older tombstone",
+      { standing: { op: "delete" }, report: { outcome: "deleted", generation: 4 } },
+      { gone: false },
+    ],
     [
       "deleted, though nobody asked",
       { report: { outcome: "deleted", generation: 5 } },
@@ -208,7 +220,11 @@ describe("what a report makes of an object", () => {
       { report: { status: { health: { status: "Healthy" } } } },
       { ackedRevision: 3, status: { health: { status: "Healthy" }, reportedAt: now.toISOString() } },
     ],
-    ["a status of the newest spec", { report: { status: { observedGeneration: 4 } } }, { status: { observedGeneration: 7 } }],
+    [
+      "a status of the newest spec",
+      { report: { status: { observedGeneration: 4 } } },
+      { status: { observedGeneration: 7 } },
+    ],
     [
       "a status of an older spec",
       { report: { status: { observedGeneration: 3 } }, status: { observedGeneration: 6 } },
@@ -275,7 +291,9 @@ describe("a task's states: every cell of the table", () => {
     [0, 9, 0],
     [600, 9, 3_600],
   ])("with a delay of %d s attempt %d is followed by a pause of %d s", (delaySeconds, attempt, want) => {
-    expect(transition("Running", failed({ delaySeconds, attempt, maxAttempts: 10 }))).toMatchObject({ delaySeconds: want });
+    expect(transition("Running", failed({ delaySeconds, attempt, maxAttempts: 10 }))).toMatchObject({
+      delaySeconds: want,
+    });
   });
 });
 

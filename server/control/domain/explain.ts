@@ -45,7 +45,8 @@ export function whyNot(worker: Candidate, task: Wanted, now = new Date()): strin
   if (worker.draining) return "Draining: it is shutting down and takes no new tasks";
   const missing = missingTags(worker, task.selectors);
   if (missing.length) return `SelectorMismatch: it lacks the tag ${missing.map((tag) => `\`${tag}\``).join(", ")}`;
-  if (worker.kinds.length > 0 && !worker.kinds.includes(task.kind)) return `KindNotAllowed: its delegate may not run ${task.kind}`;
+  if (worker.kinds.length > 0 && !worker.kinds.includes(task.kind))
+    return `KindNotAllowed: its delegate may not run ${task.kind}`;
   if (worker.requiresApproval && !isApproved(worker.requiresApproval, task.approval))
     return `ApprovalRequired: its delegate takes tasks of pipeline runs with ${describeApproval(worker.requiresApproval)} only`;
   if (!worker.capabilities.includes(task.kind)) {
@@ -53,7 +54,8 @@ export function whyNot(worker: Candidate, task: Wanted, now = new Date()): strin
     return why ? `NotCapable: ${why}` : `NotCapable: its version ${worker.version} does not know ${task.kind}`;
   }
   if (worker.full) return `${worker.full}: it takes no tasks for now, as it has too little left`;
-  if (worker.capacity > 0 && worker.running >= worker.capacity) return `Full: it runs ${worker.running} of ${worker.capacity} tasks`;
+  if (worker.capacity > 0 && worker.running >= worker.capacity)
+    return `Full: it runs ${worker.running} of ${worker.capacity} tasks`;
   if (task.avoid?.instance === `${worker.worker}/${worker.instance}` && task.avoid.until > now)
     return `AvoidedUntil: it failed or lost this task; another has the first chance until ${task.avoid.until.toISOString()}`;
   return undefined;
@@ -79,15 +81,18 @@ export function explain(workers: readonly Candidate[], task: Wanted, now = new D
 export function summarize(reasons: Reasons, task: { queuedAt: Date }, now = new Date()): string {
   if (task.queuedAt > now) return `It waits for its next attempt until ${task.queuedAt.toISOString()}.`;
   const serving = reasons.filter((r) => !r.reason.startsWith("OutOfScope"));
-  if (serving.length === 0) return "There is no delegate in this scope or above it. Install one, or look at why its replicas have gone.";
+  if (serving.length === 0)
+    return "There is no delegate in this scope or above it. Install one, or look at why its replicas have gone.";
   const able = serving.filter((r) => r.reason === ELIGIBLE).length;
-  if (able > 0) return `It waits for its turn: ${able} of ${serving.length} worker${serving.length === 1 ? "" : "s"} can take it.`;
+  if (able > 0)
+    return `It waits for its turn: ${able} of ${serving.length} worker${serving.length === 1 ? "" : "s"} can take it.`;
   const counts = new Map<string, number>();
   for (const { reason } of serving) {
     const name = reason.slice(0, reason.indexOf(":"));
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([name, n]) => `${n} ${name}`);
-  const none = serving.length === 1 ? "The only worker cannot take it" : `None of ${serving.length} workers can take it`;
+  const none =
+    serving.length === 1 ? "The only worker cannot take it" : `None of ${serving.length} workers can take it`;
   return `${none}: ${parts.join(", ")}. See the explanation for each.`;
 }

@@ -62,7 +62,12 @@ export const scopeName = (s: Pick<Scope, "org" | "project">): string => `${s.org
  * that can take its task the one with the smallest load that has not failed such tasks lately. So a scope with ten thousand tasks
  * gets no more than its share as long as another waits, and all of it when none does.
  */
-export function share<T extends Taker>(waiting: readonly Waiting[], takers: readonly T[], fair: Fairness, most: number): Slot<T>[] {
+export function share<T extends Taker>(
+  waiting: readonly Waiting[],
+  takers: readonly T[],
+  fair: Fairness,
+  most: number,
+): Slot<T>[] {
   const slots: Slot<T>[] = [];
   const left = new Map(takers.map((t) => [t, t.room]));
   const given = new Map<T, number>();

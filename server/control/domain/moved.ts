@@ -22,7 +22,9 @@ export function withMoved(status: Status, parted: readonly Parted[], now: Date):
   const moved = parted.map(({ what, pointer, from, to }): Condition => {
     const message = `The ${what} (\`${pointer}\`) moved to agent \`${to}\`. This object stays with agent \`${from}\`, which keeps what it had. Change \`agent\` to \`${to}\` with \`move=true\`, or refer to another ${what.split(" ")[0]}.`;
     const before = all.find((one) => one.type === MOVED && one.message === message);
-    return before ?? { type: MOVED, status: "True", reason: "AgentsDiffer", message, lastTransitionTime: now.toISOString() };
+    return (
+      before ?? { type: MOVED, status: "True", reason: "AgentsDiffer", message, lastTransitionTime: now.toISOString() }
+    );
   });
   const conditions = [...others, ...moved];
   return conditions.length > 0 || status.conditions !== undefined ? { ...status, conditions } : status;

@@ -60,7 +60,9 @@ function findReferences(schema: JsonSchema, path: string[]): { path: string[]; t
   const { $ref, ...own } = schema;
   const whole = $ref ? { ...deref($ref), ...own } : schema;
   if (whole["x-reference"]) return [{ path, to: whole["x-reference"] }];
-  const found = Object.entries<JsonSchema>(whole.properties ?? {}).flatMap(([key, member]) => findReferences(member, [...path, key]));
+  const found = Object.entries<JsonSchema>(whole.properties ?? {}).flatMap(([key, member]) =>
+    findReferences(member, [...path, key]),
+  );
   return whole.items ? [...found, ...findReferences(whole.items, [...path, "*"])] : found;
 }
 
@@ -86,4 +88,6 @@ export function isDiscovered(collection: string): collection is DiscoveredCollec
 }
 
 /** What others use comes first: an application finds its project, its repository and its cluster there. */
-export const DELIVERY_ORDER: readonly Collection[] = collections.filter(isDelivered).sort((a, b) => rows[a].delivered - rows[b].delivered);
+export const DELIVERY_ORDER: readonly Collection[] = collections
+  .filter(isDelivered)
+  .sort((a, b) => rows[a].delivered - rows[b].delivered);

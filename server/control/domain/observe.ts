@@ -35,7 +35,14 @@ const OWN = ["delivery", "credentials", "reportedAt"] as const;
  * What a worker's report makes of an object: the acknowledgement moves the delivery on, the status replaces what the worker
  * said before. A report never makes an object go unless its deletion was asked for.
  */
-export function observe(noun: Noun, generation: number, before: Status, standing: Standing, report: Report, now: Date): Observed {
+export function observe(
+  noun: Noun,
+  generation: number,
+  before: Status,
+  standing: Standing,
+  report: Report,
+  now: Date,
+): Observed {
   const { revision, op } = standing;
   const reported = Math.min(report.generation ?? 0, revision);
   const result: Observed = {
@@ -78,7 +85,14 @@ export function observe(noun: Noun, generation: number, before: Status, standing
   return result;
 }
 
-function takeStatus(noun: Noun, generation: number, standing: Standing, report: Report, result: Observed, now: Date): void {
+function takeStatus(
+  noun: Noun,
+  generation: number,
+  standing: Standing,
+  report: Report,
+  result: Observed,
+  now: Date,
+): void {
   const { clean, ignored } = fitting(noun, report.status ?? {});
   result.ignored = ignored;
   for (const field of OWN) delete clean[field];
@@ -104,7 +118,9 @@ export function fitting(noun: Noun, reported: Status): { clean: Status; ignored:
   // Each round removes at least one field, so there are at most as many rounds as fields.
   while (!noun.validateStatus(clean)) {
     const faults = noun.validateStatus.errors ?? [];
-    const fields = new Set(faults.map((f) => f.instancePath.split("/")[1] || String(f.params.additionalProperty ?? "")));
+    const fields = new Set(
+      faults.map((f) => f.instancePath.split("/")[1] || String(f.params.additionalProperty ?? "")),
+    );
     const present = [...fields].filter((f) => f in clean);
     if (present.length === 0) return { clean: {}, ignored: Object.keys(reported) };
     for (const field of present) {
@@ -124,7 +140,8 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Whether a member that the contract has as a time, by its name, is or holds a text that is none. */
 function mistimed(name: string, value: unknown): boolean {
-  if (typeof value === "string") return /(At|Time)$/.test(name) && !(TIME.test(value) && Number.isFinite(Date.parse(value)));
+  if (typeof value === "string")
+    return /(At|Time)$/.test(name) && !(TIME.test(value) && Number.isFinite(Date.parse(value)));
   if (Array.isArray(value)) return value.some((one) => mistimed(name, one));
   return typeof value === "object" && value !== null && Object.entries(value).some(([key, one]) => mistimed(key, one));
 }

@@ -39,7 +39,11 @@ test.each<[Kind, Record<string, unknown>, string | undefined]>([
   ["http.request", { url: "https://h", bearer: "x", username: "u", password: "x" }, "/params/bearer"],
   ["image.push", { to: ["r/i:1"] }, "/params/artifact"],
   ["image.push", { to: ["r/i:1"], artifact, from: "r/i:0" }, "/params/from"],
-  ["image.push", { to: ["r/i:1"], artifact, registries: [{ registry: "r", username: "u" }] }, "/params/registries/0/password"],
+  [
+    "image.push",
+    { to: ["r/i:1"], artifact, registries: [{ registry: "r", username: "u" }] },
+    "/params/registries/0/password",
+  ],
   ["kubernetes.apply", {}, "/params/manifests"],
   ["kubernetes.apply", { manifests: "a", source: git }, "/params/source"],
   ["kubernetes.apply", { manifests: "a", cluster: { token: vault } }, "/params/cluster/server"],

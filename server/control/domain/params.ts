@@ -33,7 +33,11 @@ export function schemaFaults(kind: Kind, params: unknown): readonly Fault[] {
 /** A fault with its place. */
 export function unfit(kind: Kind, fault: Fault, at: string): Problem {
   const member = fault.params.missingProperty ?? fault.params.additionalProperty ?? fault.params.unevaluatedProperty;
-  return new Problem("invalid_field", `The parameters do not fit ${kind}: ${inWords(fault.message ?? "see the contract")}.`, {
-    pointer: `${at}${fault.instancePath}${typeof member === "string" ? `/${escapePointer(member)}` : ""}`,
-  });
+  return new Problem(
+    "invalid_field",
+    `The parameters do not fit ${kind}: ${inWords(fault.message ?? "see the contract")}.`,
+    {
+      pointer: `${at}${fault.instancePath}${typeof member === "string" ? `/${escapePointer(member)}` : ""}`,
+    },
+  );
 }

@@ -12,7 +12,10 @@ export function repositoryFaults(spec: Spec): Fault[] {
   const http = /^https?:\/\//.test(url);
   for (const field of ["enableLfs", "submodules", "depth"] as const)
     if (type !== "git" && field in spec && (spec as Record<string, unknown>)[field])
-      faults.push({ pointer: `/spec/${field}`, detail: `\`${field}\` belongs to Git repositories; this one is of type ${type}.` });
+      faults.push({
+        pointer: `/spec/${field}`,
+        detail: `\`${field}\` belongs to Git repositories; this one is of type ${type}.`,
+      });
   if (spec.insecureOciForceHttp && type !== "oci" && !url.startsWith("oci://"))
     faults.push({
       pointer: "/spec/insecureOciForceHttp",
@@ -21,13 +24,20 @@ export function repositoryFaults(spec: Spec): Fault[] {
   if (spec.forceHttpBasicAuth && !http)
     faults.push({ pointer: "/spec/forceHttpBasicAuth", detail: "It belongs to addresses of HTTP and HTTPS." });
   if (githubApp && (!http || type !== "git"))
-    faults.push({ pointer: "/spec/githubApp", detail: "A GitHub App opens Git repositories by HTTPS: give such an address." });
+    faults.push({
+      pointer: "/spec/githubApp",
+      detail: "A GitHub App opens Git repositories by HTTPS: give such an address.",
+    });
   if (githubApp && spec.username)
-    faults.push({ pointer: "/spec/username", detail: "A GitHub App needs no user: leave out `username` or `githubApp`." });
-  const ways = Object.entries({ githubApp, azureServicePrincipal, useAzureWorkloadIdentity }).flatMap(([name, given]) =>
-    given ? [name] : [],
+    faults.push({
+      pointer: "/spec/username",
+      detail: "A GitHub App needs no user: leave out `username` or `githubApp`.",
+    });
+  const ways = Object.entries({ githubApp, azureServicePrincipal, useAzureWorkloadIdentity }).flatMap(
+    ([name, given]) => (given ? [name] : []),
   );
-  if (ways.length > 1) faults.push({ pointer: `/spec/${ways[1]}`, detail: `\`${ways[0]}\` signs in already: give one of them.` });
+  if (ways.length > 1)
+    faults.push({ pointer: `/spec/${ways[1]}`, detail: `\`${ways[0]}\` signs in already: give one of them.` });
   for (const name of ["azureServicePrincipal", "useAzureWorkloadIdentity"] as const) {
     if (!spec[name]) continue;
     if (!http && !url.startsWith("oci://"))
@@ -36,7 +46,10 @@ export function repositoryFaults(spec: Spec): Fault[] {
         detail: "An identity in Azure opens addresses of HTTPS and registries: give such an address.",
       });
     if (spec.username)
-      faults.push({ pointer: "/spec/username", detail: `An identity in Azure needs no user: leave out \`username\` or \`${name}\`.` });
+      faults.push({
+        pointer: "/spec/username",
+        detail: `An identity in Azure needs no user: leave out \`username\` or \`${name}\`.`,
+      });
   }
   return credentials ? [...faults, ...credentialFaults(spec, credentials)] : faults;
 }
@@ -55,14 +68,19 @@ function credentialFaults(spec: Spec, credentials: Credentials): Fault[] {
   const at = "/spec/credentials";
   const faults: Fault[] = [];
   const [first, second] = ONE_OF.filter((field) => credentials[field]);
-  if (first && second) faults.push({ pointer: `${at}/${second}`, detail: `\`${first}\` is given already: give one of ${names(ONE_OF)}.` });
+  if (first && second)
+    faults.push({ pointer: `${at}/${second}`, detail: `\`${first}\` is given already: give one of ${names(ONE_OF)}.` });
   for (const [one, other] of [
     ["tlsClientCertData", "tlsClientCertKey"],
     ["tlsClientCertKey", "tlsClientCertData"],
   ] as const)
-    if (credentials[one] && !credentials[other]) faults.push({ pointer: `${at}/${other}`, detail: `\`${one}\` needs \`${other}\`.` });
+    if (credentials[one] && !credentials[other])
+      faults.push({ pointer: `${at}/${other}`, detail: `\`${one}\` needs \`${other}\`.` });
   if (credentials.githubAppPrivateKey && !githubApp)
-    faults.push({ pointer: "/spec/githubApp", detail: "`githubAppPrivateKey` needs `githubApp` with the id of the App." });
+    faults.push({
+      pointer: "/spec/githubApp",
+      detail: "`githubAppPrivateKey` needs `githubApp` with the id of the App.",
+    });
   if (credentials.githubAppPrivateKey && !isRsaKey(credentials.githubAppPrivateKey))
     faults.push({
       pointer: `${at}/githubAppPrivateKey`,
@@ -123,7 +141,12 @@ function isRsaKey(pem: string): boolean {
 function isServiceAccount(text: string): boolean {
   try {
     const { type, client_email, private_key } = JSON.parse(text) as Record<string, unknown>;
-    return type === "service_account" && typeof client_email === "string" && typeof private_key === "string" && isRsaKey(private_key);
+    return (
+      type === "service_account" &&
+      typeof client_email === "string" &&
+      typeof private_key === "string" &&
+      isRsaKey(private_key)
+    );
   } catch {
     return false;
   }

@@ -56,10 +56,12 @@ export function checkRules(noun: Noun, spec: Spec, before?: Spec): void {
 /** What is wrong with the texts in a spec. Terraform's provider asks the same two rules. */
 const textFaults = (collection: string, spec: Spec): Fault[] =>
   // Those of a pipeline stand between its other faults, in the order of its text.
-  [...(collection === "pipelines" ? [] : formFaults(collection, spec)), ...yamlFaults(collection, spec)].map(({ pointer, detail }) => ({
-    pointer: `/spec${pointer}`,
-    detail,
-  }));
+  [...(collection === "pipelines" ? [] : formFaults(collection, spec)), ...yamlFaults(collection, spec)].map(
+    ({ pointer, detail }) => ({
+      pointer: `/spec${pointer}`,
+      detail,
+    }),
+  );
 
 function checkApplication(spec: Spec): void {
   if (!spec.source === !spec.sources)
@@ -74,9 +76,13 @@ function checkApplication(spec: Spec): void {
         "Give exactly one of `repository` (a registered one) and `repoUrl`.",
       );
     if (source.chart && source.path)
-      throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+      throw invalid(
+        `${at}/path`,
+        "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.",
+      );
     const kinds = ["directory", "helm", "kustomize"].filter((one) => source[one] !== undefined);
-    if (kinds.length > 1) throw invalid(`${at}/${kinds[1]}`, `Give only one of ${kinds.map((one) => `\`${one}\``).join(" and ")}.`);
+    if (kinds.length > 1)
+      throw invalid(`${at}/${kinds[1]}`, `Give only one of ${kinds.map((one) => `\`${one}\``).join(" and ")}.`);
     const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
     if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: remove one of the two.");
     for (const [i, parameter] of (source.plugin?.parameters ?? []).entries())
@@ -97,7 +103,9 @@ export function sourcesOf(spec: Spec): [Spec, string][] {
 
 /** Every reference in a spec with the pointer of its place. */
 export function referencesIn(noun: Noun, spec: Spec): { pointer: string; reference: string; to: Noun["collection"] }[] {
-  return noun.references.flatMap(({ path, to }) => walk(spec, path, "/spec").map(([reference, pointer]) => ({ pointer, reference, to })));
+  return noun.references.flatMap(({ path, to }) =>
+    walk(spec, path, "/spec").map(([reference, pointer]) => ({ pointer, reference, to })),
+  );
 }
 
 function walk(value: any, path: readonly string[], pointer: string): [string, string][] {

@@ -52,9 +52,14 @@ const RESULTS: Record<Schemas["TaskResult"]["outcome"], TaskState> = {
 export function transition(state: TaskState, event: TaskEvent): Transition | undefined {
   if (state === "Queued") {
     if (event.type === "lease") return { state: "Running" };
-    if (event.type === "cancel") return { state: "Cancelled", reason: "CancelledInQueue", message: "Cancelled before a worker took it." };
+    if (event.type === "cancel")
+      return { state: "Cancelled", reason: "CancelledInQueue", message: "Cancelled before a worker took it." };
     if (event.type === "timeout")
-      return { state: "TimedOut", reason: "NoWorkerInTime", message: event.why ?? "No worker took it within its queue timeout." };
+      return {
+        state: "TimedOut",
+        reason: "NoWorkerInTime",
+        message: event.why ?? "No worker took it within its queue timeout.",
+      };
     return undefined;
   }
   if (state !== "Running") return undefined;
@@ -64,7 +69,11 @@ export function transition(state: TaskState, event: TaskEvent): Transition | und
     case "cancel":
       return { state: "Running", reason: "CancelRequested", message: "The worker is ending it." };
     case "timeout":
-      return { state: "TimedOut", reason: "DeadlineExceeded", message: "It ran longer than its timeout and its worker did not end it." };
+      return {
+        state: "TimedOut",
+        reason: "DeadlineExceeded",
+        message: "It ran longer than its timeout and its worker did not end it.",
+      };
     case "expire":
       return expire(event);
     default:
@@ -89,7 +98,11 @@ function expire(event: Extract<TaskEvent, { type: "expire" }>): Transition {
         "Its worker was lost while it ran. It may have had effects, so it is not run again; look at them and create it again if that is right.",
     };
   if (event.attempt >= event.maxAttempts)
-    return { state: "Failed", reason: "AttemptsExhausted", message: `Its worker was lost in each of ${event.attempt} attempts.` };
+    return {
+      state: "Failed",
+      reason: "AttemptsExhausted",
+      message: `Its worker was lost in each of ${event.attempt} attempts.`,
+    };
   return { state: "Queued", reason: "WorkerLost", message: "Its worker was lost; another attempt follows." };
 }
 

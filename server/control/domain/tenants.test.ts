@@ -25,6 +25,8 @@ test.each([
 });
 
 test("the name of the agent's own cluster is reserved", () => {
-  expect(clusterIdFaults("in-cluster")).toEqual([{ pointer: "/id", detail: expect.stringContaining("choose another id") }]);
+  expect(clusterIdFaults("in-cluster")).toEqual([
+    { pointer: "/id", detail: expect.stringContaining("choose another id") },
+  ]);
   expect(clusterIdFaults("in-cluster-2")).toEqual([]);
 });

@@ -8,7 +8,9 @@ import type { Fault } from "./problem.ts";
 function certificateFaults({ host, type, data }: Schemas["RepositoryCertificateSpec"]): Fault[] {
   const bracketed = host.startsWith("[");
   if (type === "https" && bracketed)
-    return [{ pointer: "/spec/host", detail: "A certificate counts for every port of a host: give the host's name alone." }];
+    return [
+      { pointer: "/spec/host", detail: "A certificate counts for every port of a host: give the host's name alone." },
+    ];
   const read = type === "https" ? readCertificates(data) : readSshKeys(data);
   return read.kind === "done" ? [] : [{ pointer: "/spec/data", detail: read.message }];
 }
@@ -16,7 +18,9 @@ function certificateFaults({ host, type, data }: Schemas["RepositoryCertificateS
 /** What is wrong with a public key. One that has expired or was revoked is taken: commits by it are then told apart. */
 function gnupgKeyFaults({ publicKey }: Schemas["GnupgKeySpec"]): Fault[] {
   const read = parsePublicKey(publicKey);
-  return read.kind === "done" ? [] : [{ pointer: "/spec/publicKey", detail: `The key cannot be used: ${read.message}.` }];
+  return read.kind === "done"
+    ? []
+    : [{ pointer: "/spec/publicKey", detail: `The key cannot be used: ${read.message}.` }];
 }
 
 /** Whether a project asks for signatures by this key: its commits would all be refused without it. */

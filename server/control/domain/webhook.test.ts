@@ -3,7 +3,13 @@ import { rotated, statusAfterChange, validSecrets } from "./webhook.ts";
 const now = new Date("2026-03-01T12:00:00.000Z");
 const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000).toISOString();
 const later = (ms: number) => new Date(now.getTime() + ms).toISOString();
-const previous = { secretKey: "k2", secretRotation: 3, previousSecretVersion: 1, previousSecretKey: "k1", previousSecretRotation: 2 };
+const previous = {
+  secretKey: "k2",
+  secretRotation: 3,
+  previousSecretVersion: 1,
+  previousSecretKey: "k1",
+  previousSecretRotation: 2,
+};
 const CURRENT = { key: "k2", version: 1, rotation: 3 };
 const BEFORE = { key: "k1", version: 1, rotation: 2 };
 
@@ -31,7 +37,10 @@ test.each([
 });
 
 test("a rotation keeps one secret before it and forgets older ones", () => {
-  const first = rotated({ spec: { secretVersion: 5 }, status: { lastOutcome: "Accepted" } }, { key: "k1", now, overlapMs: 1 });
+  const first = rotated(
+    { spec: { secretVersion: 5 }, status: { lastOutcome: "Accepted" } },
+    { key: "k1", now, overlapMs: 1 },
+  );
   expect(first).toEqual({
     lastOutcome: "Accepted",
     secretKey: "k1",

@@ -54,7 +54,11 @@ export function rotated(
 }
 
 /** The status after a change of spec: another `secretVersion` rotates the secret. */
-export function statusAfterChange(before: { spec: Spec; status: Status }, spec: Spec, { key, now }: { key: string; now: Date }): Status {
+export function statusAfterChange(
+  before: { spec: Spec; status: Status },
+  spec: Spec,
+  { key, now }: { key: string; now: Date },
+): Status {
   if ((before.spec.secretVersion ?? 1) === (spec.secretVersion ?? 1)) return before.status;
   return rotated(before, { key, now, overlapMs: OVERLAP_MS });
 }

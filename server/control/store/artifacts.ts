@@ -32,8 +32,19 @@ export async function addPiece(sql: Sql, account: string, upload: string, n: num
   ]);
 }
 
-export async function tryReadPiece(sql: Sql, account: string, upload: string, n: number): Promise<Uint8Array | undefined> {
-  return (await sql.query("select data from artifact_pieces where account = $1 and upload = $2 and n = $3", [account, upload, n]))[0]?.data;
+export async function tryReadPiece(
+  sql: Sql,
+  account: string,
+  upload: string,
+  n: number,
+): Promise<Uint8Array | undefined> {
+  return (
+    await sql.query("select data from artifact_pieces where account = $1 and upload = $2 and n = $3", [
+      account,
+      upload,
+      n,
+    ])
+  )[0]?.data;
 }
 
 export async function dropUpload(sql: Sql, account: string, upload: string): Promise<void> {
@@ -55,19 +66,32 @@ export async function saveArtifact(sql: Sql, account: string, a: Omit<ArtifactRo
   return toArtifact(rows[0]!);
 }
 
-export async function tryFindArtifact(sql: Sql, account: string, task: string, name: string): Promise<ArtifactRow | undefined> {
-  const rows = await sql.query("select * from task_artifacts where account = $1 and task = $2 and name = $3", [account, task, name]);
+export async function tryFindArtifact(
+  sql: Sql,
+  account: string,
+  task: string,
+  name: string,
+): Promise<ArtifactRow | undefined> {
+  const rows = await sql.query("select * from task_artifacts where account = $1 and task = $2 and name = $3", [
+    account,
+    task,
+    name,
+  ]);
   return rows[0] && toArtifact(rows[0]);
 }
 
 /** The files of some tasks, by task. */
-export async function artifactsOf(sql: Sql, account: string, tasks: readonly string[]): Promise<Map<string, ArtifactRow[]>> {
+export async function artifactsOf(
+  sql: Sql,
+  account: string,
+  tasks: readonly string[],
+): Promise<Map<string, ArtifactRow[]>> {
   const found = new Map<string, ArtifactRow[]>();
   if (tasks.length === 0) return found;
-  const rows = await sql.query("select * from task_artifacts where account = $1 and task = any($2::text[]) order by task, name", [
-    account,
-    [...tasks],
-  ]);
+  const rows = await sql.query(
+    "select * from task_artifacts where account = $1 and task = any($2::text[]) order by task, name",
+    [account, [...tasks]],
+  );
   for (const row of rows) found.set(row.task, [...(found.get(row.task) ?? []), toArtifact(row)]);
   return found;
 }
@@ -89,7 +113,9 @@ export async function sumArtifacts(
 
 /** Forgets the files of tasks that are gone, and uploads that were never finished. */
 export async function trimArtifacts(sql: Sql): Promise<void> {
-  await sql.query("delete from task_artifacts a where not exists (select 1 from tasks t where t.account = a.account and t.id = a.task)");
+  await sql.query(
+    "delete from task_artifacts a where not exists (select 1 from tasks t where t.account = a.account and t.id = a.task)",
+  );
   await sql.query(
     `delete from artifact_pieces p where at < outpost_now() - interval '1 hour'
        and not exists (select 1 from task_artifacts a where a.account = p.account and a.upload = p.upload)`,

@@ -21,7 +21,11 @@ export interface AuditLine {
 const noted = new WeakMap<Sql, FieldChange[]>();
 
 /** Keeps in mind what a write makes of a specification; the line of its transaction tells it. */
-export function noteChanges(sql: Sql, before: Record<string, unknown> | undefined, after: Record<string, unknown> | undefined): void {
+export function noteChanges(
+  sql: Sql,
+  before: Record<string, unknown> | undefined,
+  after: Record<string, unknown> | undefined,
+): void {
   noted.set(sql, [...(noted.get(sql) ?? []), ...changesBetween(before, after)]);
 }
 
@@ -116,7 +120,10 @@ export async function listAudit(
   const plain = [...params];
   const terms = otherTerms(query, bind);
   const found = terms.length ? `where ${terms.join(" and ")}` : "";
-  const rows = await sql.query(`select * from (${looked}) looked ${found} order by seq desc limit ${bind(limit + 1)}`, params);
+  const rows = await sql.query(
+    `select * from (${looked}) looked ${found} order by seq desc limit ${bind(limit + 1)}`,
+    params,
+  );
   if (rows.length > limit) return { rows: rows.slice(0, limit), next: Number(rows[limit - 1]!.seq) };
   if (terms.length === 0) return { rows };
   const [edge] = await sql.query(`select min(seq) seq, count(*)::int n from (${looked}) looked`, plain);
@@ -129,10 +136,17 @@ export async function exportAudit(
   scope: Scope,
   { after, limit, newest, ...query }: AuditQuery & { after: number; limit: number; newest?: number },
 ): Promise<{ rows: Row[]; newest: number }> {
-  const last = newest ?? Number((await sql.query("select coalesce(max(seq), 0) n from audit where account = $1", [scope.account]))[0]!.n);
+  const last =
+    newest ??
+    Number((await sql.query("select coalesce(max(seq), 0) n from audit where account = $1", [scope.account]))[0]!.n);
   const params: unknown[] = [scope.account];
   const bind = (value: unknown) => `$${params.push(value)}`;
-  const where = ["account = $1", ...scopeTerms(scope, true, bind), ...rangeTerms(query, bind), ...otherTerms(query, bind)];
+  const where = [
+    "account = $1",
+    ...scopeTerms(scope, true, bind),
+    ...rangeTerms(query, bind),
+    ...otherTerms(query, bind),
+  ];
   where.push(`seq > ${bind(after)}`, `seq <= ${bind(last)}`);
   return {
     rows: await sql.query(`select * from audit where ${where.join(" and ")} order by seq limit ${bind(limit)}`, params),

@@ -141,7 +141,12 @@ export async function projectsAt(
 }
 
 /** What applications of a scope are called at an agent; those that it was never given are left out. */
-export async function namesOfApplications(sql: Sql, agentUid: string, scope: Scope, ids: readonly string[]): Promise<Map<string, string>> {
+export async function namesOfApplications(
+  sql: Sql,
+  agentUid: string,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const rows = await sql.query(
     `select id, name from deliveries where account = $1 and agent_uid = $2 and collection = 'applications' and org = $3 and project = $4 and id = any($5::text[])`,
     [scope.account, agentUid, scope.org, scope.project, ids],
@@ -174,7 +179,13 @@ const NEEDED = `deliveries.heir is not null and deliveries.collection not in ('a
  * What an agent does not have yet, in the order in which it is used. An object that is sent and
  * waits for its acknowledgement is not sent again at once, or a poll would never wait.
  */
-export async function takeDue(tx: Tx, account: string, agentUid: string, session: string, limit: number): Promise<Due[]> {
+export async function takeDue(
+  tx: Tx,
+  account: string,
+  agentUid: string,
+  session: string,
+  limit: number,
+): Promise<Due[]> {
   const rows = await tx.query(
     `with due as (
        select uid from deliveries where account = $1 and agent_uid = $2 and acked_revision <> revision

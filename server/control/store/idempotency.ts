@@ -10,10 +10,24 @@ export async function claimKey(sql: Sql, account: string, key: string, bodyHash:
     [account, key, bodyHash],
   );
   if (claimed.length > 0) return undefined;
-  const [row] = await sql.query("select body_hash, status, answer from idempotency where account = $1 and key = $2", [account, key]);
+  const [row] = await sql.query("select body_hash, status, answer from idempotency where account = $1 and key = $2", [
+    account,
+    key,
+  ]);
   return row;
 }
 
-export async function storeAnswer(sql: Sql, account: string, key: string, status: number, answer: Uint8Array): Promise<void> {
-  await sql.query("update idempotency set status = $3, answer = $4 where account = $1 and key = $2", [account, key, status, answer]);
+export async function storeAnswer(
+  sql: Sql,
+  account: string,
+  key: string,
+  status: number,
+  answer: Uint8Array,
+): Promise<void> {
+  await sql.query("update idempotency set status = $3, answer = $4 where account = $1 and key = $2", [
+    account,
+    key,
+    status,
+    answer,
+  ]);
 }

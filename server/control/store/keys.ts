@@ -64,7 +64,17 @@ export async function insertKey(sql: Sql, key: NewKey): Promise<ApiKeyRow | unde
     `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at, lineage)
      values ($1, $2, $3, $4, $5, $6, outpost_now(), least(outpost_now() + make_interval(secs => $7), $9::timestamptz), $8)
      on conflict (account, org, project, id) do nothing returning *`,
-    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null, key.lineage ?? null, key.endsBy ?? null],
+    [
+      key.account,
+      key.org,
+      key.project,
+      key.id,
+      key.role,
+      key.hash,
+      key.expiresInSeconds ?? null,
+      key.lineage ?? null,
+      key.endsBy ?? null,
+    ],
   );
   return rows[0] && toKey(rows[0]);
 }
@@ -80,12 +90,10 @@ export async function listKeys(sql: Sql, scope: Scope): Promise<ApiKeyRow[]> {
 }
 
 export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<ApiKeyRow | undefined> {
-  const rows = await sql.query("delete from api_keys where account = $1 and org = $2 and project = $3 and id = $4 returning *", [
-    scope.account,
-    scope.org,
-    scope.project,
-    id,
-  ]);
+  const rows = await sql.query(
+    "delete from api_keys where account = $1 and org = $2 and project = $3 and id = $4 returning *",
+    [scope.account, scope.org, scope.project, id],
+  );
   return rows[0] && toKey(rows[0]);
 }
 
@@ -101,5 +109,9 @@ export async function countAccountAdmins(sql: Sql, account: string): Promise<{ v
 
 /** Keys bound to an organisation or project that goes. */
 export async function deleteKeysIn(sql: Sql, account: string, org: string, project: string): Promise<void> {
-  await sql.query("delete from api_keys where account = $1 and org = $2 and ($3 = '' or project = $3)", [account, org, project]);
+  await sql.query("delete from api_keys where account = $1 and org = $2 and ($3 = '' or project = $3)", [
+    account,
+    org,
+    project,
+  ]);
 }

@@ -8,7 +8,9 @@ const LOCK = 7_203_114;
 export async function migrate(db: Database): Promise<string[]> {
   return db.transaction(async (tx) => {
     await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
-    await tx.query("create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())");
+    await tx.query(
+      "create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())",
+    );
     const applied = new Set((await tx.query("select name from migrations")).map((row) => row.name));
     const known = new Set(migrations.map((m) => m.name));
     for (const name of applied) {

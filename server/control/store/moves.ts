@@ -17,7 +17,10 @@ export async function isReleased(sql: Sql, account: string, uid: string): Promis
 }
 
 /** Released objects that one refers to, and the organisation and project that it is in: without it, they may be free to go. */
-export async function releasedFor(sql: Sql, o: { account: string; uid: string; org: string; project: string }): Promise<string[]> {
+export async function releasedFor(
+  sql: Sql,
+  o: { account: string; uid: string; org: string; project: string },
+): Promise<string[]> {
   const rows = await sql.query(
     `select o.uid from object_references r join objects o on o.account = r.account and o.uid = r.to_uid and o.released
        where r.account = $1 and r.from_uid = $2
@@ -36,7 +39,11 @@ export async function allReleased(sql: Sql, account: string): Promise<string[]> 
 /** Gives an object a new uid. What refers to it refers to the new one; what was on its way with the old one is left to the caller. */
 export async function renewUid(w: Writer, uid: string): Promise<string> {
   const next = randomUUID();
-  await w.query("update objects set uid = $3, released = false where account = $1 and uid = $2", [w.account, uid, next]);
+  await w.query("update objects set uid = $3, released = false where account = $1 and uid = $2", [
+    w.account,
+    uid,
+    next,
+  ]);
   await w.query("update object_references set to_uid = $3 where account = $1 and to_uid = $2", [w.account, uid, next]);
   await w.query("delete from object_references where account = $1 and from_uid = $2", [w.account, uid]);
   return next;
@@ -49,7 +56,11 @@ export async function restartAge(w: Writer, uid: string): Promise<void> {
 
 /** The same agent gets the object under its new uid. Credentials and actions for the object before are forgotten. */
 export async function renewDelivery(w: Writer, uid: string, next: string): Promise<void> {
-  await w.query("update deliveries set uid = $3, sealed = null, action = null where account = $1 and uid = $2", [w.account, uid, next]);
+  await w.query("update deliveries set uid = $3, sealed = null, action = null where account = $1 and uid = $2", [
+    w.account,
+    uid,
+    next,
+  ]);
   await w.query("update deliveries set heir = $3 where account = $1 and heir = $2", [w.account, uid, next]);
 }
 
@@ -59,7 +70,10 @@ export async function renewDelivery(w: Writer, uid: string, next: string): Promi
  */
 export async function giveUp(w: Writer, uid: string, heir: string): Promise<void> {
   await w.query("update deliveries set heir = $3 where account = $1 and heir = $2", [w.account, uid, heir]);
-  await w.query("delete from deliveries where account = $1 and uid = $2 and sent_revision = 0 and acked_revision = 0", [w.account, uid]);
+  await w.query("delete from deliveries where account = $1 and uid = $2 and sent_revision = 0 and acked_revision = 0", [
+    w.account,
+    uid,
+  ]);
   const rows = await w.query(
     `update deliveries set op = 'delete', cascade = 'orphan', heir = $3, revision = revision + 1, spec_revision = revision + 1, sealed = null, action = null
      where account = $1 and uid = $2 returning agent_uid`,
@@ -70,11 +84,17 @@ export async function giveUp(w: Writer, uid: string, heir: string): Promise<void
 
 /** The agent before has given the object up: the one that waited for it may have it. Gives the uids of the agents before. */
 export async function endTombstone(w: Writer, uid: string): Promise<string[]> {
-  const rows = await w.query("delete from deliveries where account = $1 and uid = $2 returning agent_uid, heir", [w.account, uid]);
+  const rows = await w.query("delete from deliveries where account = $1 and uid = $2 returning agent_uid, heir", [
+    w.account,
+    uid,
+  ]);
   for (const { agent_uid, heir } of rows) {
     // Clusters and projects of the agent before wait for the last application there.
     w.notify(w.account, agentTopic(agent_uid));
-    const waiting = await w.query("select agent_uid from deliveries where account = $1 and uid = $2", [w.account, heir]);
+    const waiting = await w.query("select agent_uid from deliveries where account = $1 and uid = $2", [
+      w.account,
+      heir,
+    ]);
     for (const one of waiting) w.notify(w.account, agentTopic(one.agent_uid));
   }
   return rows.map((row) => row.agent_uid);

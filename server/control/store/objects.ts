@@ -71,7 +71,12 @@ export function view(o: Stored): Record<string, unknown> {
   };
 }
 
-export async function tryFindObject(sql: Sql, collection: Collection, scope: Scope, id: string): Promise<Stored | undefined> {
+export async function tryFindObject(
+  sql: Sql,
+  collection: Collection,
+  scope: Scope,
+  id: string,
+): Promise<Stored | undefined> {
   const rows = await sql.query(
     `select ${COLUMNS} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5`,
     [scope.account, collection, scope.org, scope.project, id],
@@ -87,7 +92,10 @@ export async function tryFindByUid(sql: Sql, account: string, uid: string): Prom
 /** The columns that hold a scope, or everything in and below it. */
 export function scopeTerms(scope: Scope, inherited: boolean, bind: (value: unknown) => string): string[] {
   if (!inherited) return [`org = ${bind(scope.org)}`, `project = ${bind(scope.project)}`];
-  return [...(scope.org ? [`org = ${bind(scope.org)}`] : []), ...(scope.project ? [`project = ${bind(scope.project)}`] : [])];
+  return [
+    ...(scope.org ? [`org = ${bind(scope.org)}`] : []),
+    ...(scope.project ? [`project = ${bind(scope.project)}`] : []),
+  ];
 }
 
 export interface NewObject extends Scope {
@@ -161,7 +169,11 @@ export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
 }
 
 /** Puts an object into another place: watchers see it go from the one and come to the other. Its uid stays. */
-export async function relocateObject(w: Writer, o: Stored, place: { org: string; project: string; id: string }): Promise<Stored> {
+export async function relocateObject(
+  w: Writer,
+  o: Stored,
+  place: { org: string; project: string; id: string },
+): Promise<Stored> {
   await addEvent(w, { ...o, version: w.nextVersion() }, undefined, facetsOf(o));
   const rows = await w.query(
     `update objects set org = $3, project = $4, id = $5, version = $6, updated_at = outpost_now() where account = $1 and uid = $2 returning ${COLUMNS}`,
@@ -174,11 +186,10 @@ export async function relocateObject(w: Writer, o: Stored, place: { org: string;
 
 /** Writes only the time of the latest report, which is not worth an event: a watcher would hear it from every agent all day. */
 export async function touchReport(w: Writer, o: Stored, reportedAt: string): Promise<void> {
-  await w.query("update objects set status = status || jsonb_build_object('reportedAt', $3::text) where account = $1 and uid = $2", [
-    o.account,
-    o.uid,
-    reportedAt,
-  ]);
+  await w.query(
+    "update objects set status = status || jsonb_build_object('reportedAt', $3::text) where account = $1 and uid = $2",
+    [o.account, o.uid, reportedAt],
+  );
 }
 
 /** Removes an object with everything that hangs on it, and adds its event. */
@@ -203,7 +214,10 @@ export async function takenIds(sql: Sql, places: readonly Place[]): Promise<Set<
 /** The objects with some uids, by uid. */
 export async function objectsByUid(sql: Sql, account: string, uids: readonly string[]): Promise<Map<string, Stored>> {
   if (uids.length === 0) return new Map();
-  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and uid = any($2::text[])`, [account, uids]);
+  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and uid = any($2::text[])`, [
+    account,
+    uids,
+  ]);
   return new Map(rows.map((row) => [row.uid, toStored(row)]));
 }
 
@@ -213,10 +227,22 @@ export interface Place extends Scope {
   id: string;
 }
 
-export const idText = ({ collection, org, project, id }: Omit<Place, "account">): string => `${collection}/${org}/${project}/${id}`;
-const placeOf = ({ account, collection, org, project, id }: Place): Place => ({ account, collection, org, project, id });
+export const idText = ({ collection, org, project, id }: Omit<Place, "account">): string =>
+  `${collection}/${org}/${project}/${id}`;
+const placeOf = ({ account, collection, org, project, id }: Place): Place => ({
+  account,
+  collection,
+  org,
+  project,
+  id,
+});
 
-async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined, was: Facets | false): Promise<void> {
+async function addEvent(
+  w: Writer,
+  o: Stored,
+  object: Record<string, unknown> | undefined,
+  was: Facets | false,
+): Promise<void> {
   await addEvents(w, [{ ...placeOf(o), version: o.version, object, was }]);
 }
 

@@ -189,7 +189,9 @@ class Announcer {
       this.#sent = performance.now();
       const payloads = pack(`${this.#replica}|`, this.#topics);
       this.#topics = new Set();
-      await this.#pool.query("select pg_notify($1, t) from unnest($2::text[]) t", [CHANNEL, payloads]).catch(this.#report);
+      await this.#pool
+        .query("select pg_notify($1, t) from unnest($2::text[]) t", [CHANNEL, payloads])
+        .catch(this.#report);
     }
     this.#sending = undefined;
   }

@@ -2,7 +2,11 @@ import type { Row, Sql } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
 /** Replaces what an object refers to. */
-export async function setReferences(w: Writer, fromUid: string, references: readonly { pointer: string; toUid: string }[]): Promise<void> {
+export async function setReferences(
+  w: Writer,
+  fromUid: string,
+  references: readonly { pointer: string; toUid: string }[],
+): Promise<void> {
   await w.query("delete from object_references where account = $1 and from_uid = $2", [w.account, fromUid]);
   if (references.length === 0) return;
   await w.query(
@@ -39,10 +43,10 @@ export async function partedFrom(sql: Sql, account: string, fromUid: string): Pr
 
 /** The objects that refer to one. */
 export async function referrersOf(sql: Sql, account: string, toUid: string): Promise<string[]> {
-  const rows = await sql.query("select distinct from_uid from object_references where account = $1 and to_uid = $2 order by 1", [
-    account,
-    toUid,
-  ]);
+  const rows = await sql.query(
+    "select distinct from_uid from object_references where account = $1 and to_uid = $2 order by 1",
+    [account, toUid],
+  );
   return rows.map((row) => row.from_uid);
 }
 

@@ -72,7 +72,8 @@ export function viewRun(r: RunRow): Schemas["Run"] {
   };
 }
 
-export type NewRun = Scope & Pick<RunRow, "pipeline" | "pipelineUid" | "generation" | "inputs" | "spec" | "requestedBy" | "requester">;
+export type NewRun = Scope &
+  Pick<RunRow, "pipeline" | "pipelineUid" | "generation" | "inputs" | "spec" | "requestedBy" | "requester">;
 
 /** Adds a run in which nothing has begun. */
 export async function insertRun(sql: Sql, r: NewRun): Promise<RunRow> {
@@ -141,7 +142,15 @@ export async function listRuns(
     `select *, (extract(epoch from created_at) * 1000000)::bigint micros from runs where account = $1 and org = $2 and project = $3
        and ($4::text is null or pipeline = $4) and ((extract(epoch from created_at) * 1000000)::bigint, id) < ($5::bigint, $6)
      order by created_at desc, id desc limit $7`,
-    [scope.account, scope.org, scope.project, options.pipeline ?? null, options.before[0], options.before[1], options.limit],
+    [
+      scope.account,
+      scope.org,
+      scope.project,
+      options.pipeline ?? null,
+      options.before[0],
+      options.before[1],
+      options.limit,
+    ],
   );
   return rows.map((row) => ({ run: toRun(row), micros: Number(row.micros) }));
 }

@@ -14,7 +14,13 @@ export interface ServiceKeyRow {
 /** The service's keys, the first one first. The service has no account: its rows stand under "". */
 export async function readServiceKeys(sql: Sql): Promise<ServiceKeyRow[]> {
   const rows = await sql.query("select * from service_keys where account = '' order by number");
-  return rows.map((r) => ({ id: r.id, publicKey: r.public_key, privateKey: r.private_key, hookKey: r.hook_key, statement: r.statement }));
+  return rows.map((r) => ({
+    id: r.id,
+    publicKey: r.public_key,
+    privateKey: r.private_key,
+    hookKey: r.hook_key,
+    statement: r.statement,
+  }));
 }
 
 /**
@@ -32,8 +38,15 @@ export async function currentServiceKey(sql: Sql): Promise<string> {
 }
 
 /** Replaces how a key is stored, not the key. */
-export async function wrapServiceKey(sql: Sql, { id, privateKey, hookKey }: Omit<ServiceKeyRow, "publicKey" | "statement">): Promise<void> {
-  await sql.query("update service_keys set private_key = $2, hook_key = $3 where account = '' and id = $1", [id, privateKey, hookKey]);
+export async function wrapServiceKey(
+  sql: Sql,
+  { id, privateKey, hookKey }: Omit<ServiceKeyRow, "publicKey" | "statement">,
+): Promise<void> {
+  await sql.query("update service_keys set private_key = $2, hook_key = $3 where account = '' and id = $1", [
+    id,
+    privateKey,
+    hookKey,
+  ]);
 }
 
 /** Adds the key after `before` others; without the lock the index refuses one of two that are added at once after the same. */

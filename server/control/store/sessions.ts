@@ -43,7 +43,11 @@ export async function openSessionRow(sql: Sql, o: Opening): Promise<number> {
       o.type ?? null,
     ],
   );
-  await sql.query("delete from sessions where account = $1 and worker = $2 and instance = $3", [o.account, o.worker, o.instance]);
+  await sql.query("delete from sessions where account = $1 and worker = $2 and instance = $3", [
+    o.account,
+    o.worker,
+    o.instance,
+  ]);
   await sql.query(
     `insert into sessions (account, hash, worker, instance, epoch, expires_at, last_seen_at)
      values ($1, $2, $3, $4, $5, outpost_now() + make_interval(secs => $6), outpost_now())`,
@@ -72,7 +76,14 @@ export async function tryFindSession(sql: Sql, account: string, hash: string): P
      where s.account = $1 and s.hash = $2 and s.expires_at > outpost_now()`,
     [account, hash],
   );
-  return rows[0] && { ...toWorker(rows[0]), session: hash, sessionInstance: rows[0].session_instance, quiet: rows[0].quiet ?? true };
+  return (
+    rows[0] && {
+      ...toWorker(rows[0]),
+      session: hash,
+      sessionInstance: rows[0].session_instance,
+      quiet: rows[0].quiet ?? true,
+    }
+  );
 }
 
 /** What a worker says of itself when it asks. */
@@ -94,7 +105,11 @@ export async function saveSaid(sql: Sql, s: SessionRow, said: Said): Promise<voi
 }
 
 /** Workers of an account that were heard of just now. */
-export async function touchWorkers(sql: Sql, account: string, some: readonly { session: string; worker: string }[]): Promise<void> {
+export async function touchWorkers(
+  sql: Sql,
+  account: string,
+  some: readonly { session: string; worker: string }[],
+): Promise<void> {
   await sql.query(
     `with seen as (update sessions set last_seen_at = outpost_now() where account = $1 and hash = any($2::text[]))
      update workers set last_seen_at = outpost_now() where account = $1 and worker = any($3::text[])`,

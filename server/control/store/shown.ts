@@ -30,7 +30,15 @@ export async function tryFindDelivered(
   const [row] = await sql.query(
     `select uid, org, project, id from deliveries where account = $1 and agent_uid = $2 and collection = $3
      and (live_uid is not null and name = $4 and namespace = $5 or live_uid is null and name = $6 and $7) limit 1`,
-    [account, agentUid, key.collection, key.name, key.namespace, bare ?? null, key.namespace === home && bare !== undefined],
+    [
+      account,
+      agentUid,
+      key.collection,
+      key.name,
+      key.namespace,
+      bare ?? null,
+      key.namespace === home && bare !== undefined,
+    ],
   );
   return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
 }

@@ -30,10 +30,19 @@ export const toSighting = (row: Row): Sighting => ({
 });
 
 export const textOf = ({ collection, namespace, name }: LiveKey): string => `${collection}/${namespace}/${name}`;
-const columnsOf = (keys: readonly LiveKey[]) => [keys.map((k) => k.collection), keys.map((k) => k.namespace), keys.map((k) => k.name)];
+const columnsOf = (keys: readonly LiveKey[]) => [
+  keys.map((k) => k.collection),
+  keys.map((k) => k.namespace),
+  keys.map((k) => k.name),
+];
 
 /** The sightings of an agent under some keys, by `textOf`. */
-export async function sightingsOf(sql: Sql, account: string, agentUid: string, keys: readonly LiveKey[]): Promise<Map<string, Sighting>> {
+export async function sightingsOf(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  keys: readonly LiveKey[],
+): Promise<Map<string, Sighting>> {
   if (keys.length === 0) return new Map();
   const rows = await sql.query(
     `select s.* from unnest($3::text[], $4::text[], $5::text[]) k(collection, namespace, name)
@@ -67,7 +76,12 @@ const currentRound = (session: string) => `select max(r.round) from discovery_ro
   where r.account = $1 and r.agent_uid = $2 and r.collection = k.collection and r.session = ${session}`;
 
 /** Stores new sightings, or the newest reports of them, each object at most once. */
-export async function saveSightings(w: Writer, agentUid: string, session: string, seen: readonly NewSighting[]): Promise<void> {
+export async function saveSightings(
+  w: Writer,
+  agentUid: string,
+  session: string,
+  seen: readonly NewSighting[],
+): Promise<void> {
   if (seen.length === 0) return;
   await w.query(
     `insert into sightings (account, agent_uid, collection, namespace, name, seen_session, uid, live_uid, digest, argo_project, tenant, seen_round)
@@ -91,12 +105,18 @@ export async function dropSighting(w: Writer, uid: string): Promise<void> {
 
 /** How many objects of an agent are shown. */
 export async function countShown(sql: Sql, account: string, agentUid: string): Promise<number> {
-  const [row] = await sql.query("select objects from discoveries where account = $1 and agent_uid = $2", [account, agentUid]);
+  const [row] = await sql.query("select objects from discoveries where account = $1 and agent_uid = $2", [
+    account,
+    agentUid,
+  ]);
   return row?.objects ?? 0;
 }
 
 /** How many of them are in scopes below the agent's: by organization for the account's agent, by project for an organization's. */
-export async function countsOfTenants(sql: Sql, agent: { account: string; org: string; uid: string }): Promise<Map<string, number>> {
+export async function countsOfTenants(
+  sql: Sql,
+  agent: { account: string; org: string; uid: string },
+): Promise<Map<string, number>> {
   const tenant = agent.org ? "o.project" : "o.org";
   const rows = await sql.query(
     `select ${tenant} tenant, count(*)::int n from sightings s join objects o on o.account = s.account and o.uid = s.uid
@@ -107,11 +127,15 @@ export async function countsOfTenants(sql: Sql, agent: { account: string; org: s
 }
 
 /** The same for several agents; those that found nothing are left out. */
-export async function countsShown(sql: Sql, account: string, agentUids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await sql.query("select agent_uid, objects from discoveries where account = $1 and agent_uid = any($2::text[])", [
-    account,
-    agentUids,
-  ]);
+export async function countsShown(
+  sql: Sql,
+  account: string,
+  agentUids: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await sql.query(
+    "select agent_uid, objects from discoveries where account = $1 and agent_uid = any($2::text[])",
+    [account, agentUids],
+  );
   return new Map(rows.map((row) => [row.agent_uid, row.objects]));
 }
 
@@ -133,7 +157,13 @@ export interface Counted {
 }
 
 /** Counts the reports of a round. A later round, or one of another session, starts from zero. */
-export async function countRounds(tx: Tx, account: string, agentUid: string, session: string, counted: readonly Counted[]): Promise<void> {
+export async function countRounds(
+  tx: Tx,
+  account: string,
+  agentUid: string,
+  session: string,
+  counted: readonly Counted[],
+): Promise<void> {
   for (const { collection, namespace, round, taken, refused } of counted)
     await tx.query(
       `insert into discovery_rounds as r (account, agent_uid, collection, namespace, session, round, taken, refused) values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -171,7 +201,13 @@ export async function anyRefused(sql: Sql, account: string, agentUid: string, se
 }
 
 /** Objects that a complete round did not report, some at a time. */
-export async function unseenIn(sql: Sql, account: string, agentUid: string, r: Round, limit: number): Promise<string[]> {
+export async function unseenIn(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  r: Round,
+  limit: number,
+): Promise<string[]> {
   const rows = await sql.query(
     `select uid from sightings where account = $1 and agent_uid = $2 and collection = $4 and ($6::text is null or namespace = $6)
      and (seen_session <> $3 or seen_round < $5) order by namespace, name limit $7`,
@@ -202,11 +238,16 @@ export interface Rescope {
 }
 
 export async function askRescope(w: Writer, agentUid: string): Promise<void> {
-  await w.query("update discoveries set rescope = rescope + 1 where account = $1 and agent_uid = $2", [w.account, agentUid]);
+  await w.query("update discoveries set rescope = rescope + 1 where account = $1 and agent_uid = $2", [
+    w.account,
+    agentUid,
+  ]);
 }
 
 export async function rescopesOf(sql: Sql, account: string): Promise<Rescope[]> {
-  const rows = await sql.query("select agent_uid, rescope from discoveries where account = $1 and rescope > 0", [account]);
+  const rows = await sql.query("select agent_uid, rescope from discoveries where account = $1 and rescope > 0", [
+    account,
+  ]);
   return rows.map((row) => ({ agentUid: row.agent_uid, changes: row.rescope }));
 }
 

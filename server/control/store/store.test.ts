@@ -44,7 +44,9 @@ onBothStores("the store", (stores) => {
   });
 
   test("account is the first column of every table's key and every index", async () => {
-    const rows = await db.query("select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename <> 'migrations'");
+    const rows = await db.query(
+      "select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename <> 'migrations'",
+    );
     expect(rows.filter((r) => !/\(account\b/.test(r.indexdef)).map((r) => r.indexname)).toEqual([]);
     expect(rows.length).toBeGreaterThan(20);
   });
@@ -98,7 +100,10 @@ onBothStores("the store", (stores) => {
     expect(changed).toMatchObject({ generation: 2, version: 2, createdAt: made.createdAt });
     await writing(db, "a", (w) => removeObject(w, changed));
     expect(
-      (await eventsAfter(db, "a", 0, 10)).map((e) => [e.version, (e.object as { generation?: number } | undefined)?.generation]),
+      (await eventsAfter(db, "a", 0, 10)).map((e) => [
+        e.version,
+        (e.object as { generation?: number } | undefined)?.generation,
+      ]),
     ).toEqual([
       [1, 1],
       [2, 2],
@@ -157,7 +162,9 @@ onBothStores("the store", (stores) => {
   });
 
   test("a nonce counts once", async () => {
-    expect(await Promise.all([1, 2, 3].map(() => useNonce(db, "a", "n", 60)))).toEqual(expect.arrayContaining([true, false, false]));
+    expect(await Promise.all([1, 2, 3].map(() => useNonce(db, "a", "n", 60)))).toEqual(
+      expect.arrayContaining([true, false, false]),
+    );
   });
 });
 
@@ -201,7 +208,10 @@ describe("the embedded store's folder", () => {
       "an earlier process with our number",
       { lock: async () => JSON.stringify({ pid: process.pid, born: "1", host: hostname() }), want: "taken over" },
     ],
-    ["another host, touched just now", { lock: async () => JSON.stringify({ pid: 1, born: "1", host: "elsewhere" }), want: "refused" }],
+    [
+      "another host, touched just now",
+      { lock: async () => JSON.stringify({ pid: 1, born: "1", host: "elsewhere" }), want: "refused" },
+    ],
     ["nobody: it was cut off while written", { lock: async () => "{", want: "taken over" }],
   ];
   test.each(holders)(

@@ -19,5 +19,8 @@ export async function openStore(options: StoreOptions): Promise<Database> {
 
 /** Makes sure that an account exists. */
 export async function ensureAccount(db: Database, account: string): Promise<boolean> {
-  return (await db.query("insert into accounts (account) values ($1) on conflict do nothing returning account", [account])).length > 0;
+  return (
+    (await db.query("insert into accounts (account) values ($1) on conflict do nothing returning account", [account]))
+      .length > 0
+  );
 }

@@ -52,7 +52,9 @@ export async function tryLockToken(sql: Sql, account: string, id: string): Promi
 }
 
 export async function listTokens(sql: Sql, account: string, objectUid: string): Promise<TokenRow[]> {
-  return (await sql.query(`${SELECT} where account = $1 and object_uid = $2 order by created_at, id`, [account, objectUid])).map(toToken);
+  return (
+    await sql.query(`${SELECT} where account = $1 and object_uid = $2 order by created_at, id`, [account, objectUid])
+  ).map(toToken);
 }
 
 export async function countUse(sql: Sql, account: string, id: string): Promise<void> {

@@ -28,7 +28,8 @@ test("an embedded store whose objects are written again and again does not grow"
   const write = async () => {
     for (let n = 0; n < 15; n++) {
       await writing(db, "a", async (w) => {
-        for (let m = 0; m < 20; m++) await updateObject(w, { ...(await tryFindObject(w, "agents", scope, "one"))!, status: status() });
+        for (let m = 0; m < 20; m++)
+          await updateObject(w, { ...(await tryFindObject(w, "agents", scope, "one"))!, status: status() });
       });
     }
     await db.query("delete from events");
@@ -49,7 +50,11 @@ test("an embedded store whose objects are written again and again does not grow"
 
 test("the log that a start after a kill would read is bounded", async () => {
   const left = async () =>
-    Number((await db.query("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) b from pg_control_checkpoint()"))[0]!.b);
+    Number(
+      (
+        await db.query("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) b from pg_control_checkpoint()")
+      )[0]!.b,
+    );
   await db.query("create table weight (t text)");
   await db.query("alter table weight alter column t set storage external");
   await db.query("insert into weight select repeat('x', 1048576) from generate_series(1, 52)");

@@ -20,7 +20,9 @@ export async function upkeep(sql: Sql): Promise<"vacuumed" | "written" | undefin
     await sql.query(`vacuum ${full.name}`);
     return "vacuumed";
   }
-  const [log] = await sql.query("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 bytes from pg_control_checkpoint()");
+  const [log] = await sql.query(
+    "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 bytes from pg_control_checkpoint()",
+  );
   if (!(log!.bytes > LOG_BYTES)) return undefined;
   await sql.query("checkpoint");
   return "written";

@@ -58,7 +58,10 @@ export const toWorker = (r: Row): WorkerRow => ({
 });
 
 export type NewWorker = Scope &
-  Pick<WorkerRow, "worker" | "kind" | "objectUid" | "id" | "signKey" | "sealKey" | "instance" | "clusterUid" | "tokenId" | "version">;
+  Pick<
+    WorkerRow,
+    "worker" | "kind" | "objectUid" | "id" | "signKey" | "sealKey" | "instance" | "clusterUid" | "tokenId" | "version"
+  >;
 
 export async function insertWorker(sql: Sql, w: NewWorker): Promise<WorkerRow> {
   const rows = await sql.query(
@@ -91,7 +94,10 @@ export async function tryFindWorker(sql: Sql, account: string, worker: string): 
 export async function workersOf(sql: Sql, account: string, objectUids: readonly string[]): Promise<WorkerRow[]> {
   if (objectUids.length === 0) return [];
   return (
-    await sql.query("select * from workers where account = $1 and object_uid = any($2::text[]) order by worker", [account, [...objectUids]])
+    await sql.query("select * from workers where account = $1 and object_uid = any($2::text[]) order by worker", [
+      account,
+      [...objectUids],
+    ])
   ).map(toWorker);
 }
 
@@ -104,10 +110,17 @@ export async function removeWorkers(sql: Sql, account: string, workers: readonly
 /** Ends the sessions of all workers that enrolled with a token; gives their number. Their rows stay, so that they are told why. */
 export async function endWorkersOf(sql: Sql, account: string, tokenId: string): Promise<number> {
   const rows = await sql.query("select worker from workers where account = $1 and token_id = $2", [account, tokenId]);
-  await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [account, rows.map((r) => r.worker)]);
+  await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [
+    account,
+    rows.map((r) => r.worker),
+  ]);
   return rows.length;
 }
 
 export async function bindCluster(sql: Sql, account: string, worker: string, clusterUid: string): Promise<void> {
-  await sql.query("update workers set cluster_uid = $3 where account = $1 and worker = $2", [account, worker, clusterUid]);
+  await sql.query("update workers set cluster_uid = $3 where account = $1 and worker = $2", [
+    account,
+    worker,
+    clusterUid,
+  ]);
 }

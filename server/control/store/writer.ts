@@ -39,7 +39,9 @@ async function inLine<T>(db: Database, account: string, work: () => Promise<T>):
 
 async function write<T>(db: Database, account: string, work: (writer: Writer) => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
-    const [row] = await tx.query<{ version: number }>("select version from accounts where account = $1 for update", [account]);
+    const [row] = await tx.query<{ version: number }>("select version from accounts where account = $1 for update", [
+      account,
+    ]);
     if (!row) throw new Problem("unauthenticated", "The account does not exist.");
     const before = Number(row.version);
     let version = before;

@@ -14,9 +14,12 @@ test.each<[name: string, trusted: string[], peer: string, forwarded: string | un
   expect(new TrustedProxies(trusted).clientOf(peer, forwarded)).toBe(want);
 });
 
-test.each(["nonsense", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.0/x", "::/129"])("%s is not a range of addresses", (range) => {
-  expect(() => new TrustedProxies([range])).toThrow(/CIDR/);
-});
+test.each(["nonsense", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.0/x", "::/129"])(
+  "%s is not a range of addresses",
+  (range) => {
+    expect(() => new TrustedProxies([range])).toThrow(/CIDR/);
+  },
+);
 
 test.each([
   ["1.2.3.4", "1.2.3.4"],

@@ -82,7 +82,9 @@ export class StrangerBodies {
       const onCut = () => reader.cut(CUT_OFF);
       const late = () =>
         reader.cut(
-          new Problem("request_timeout", `The body must arrive within ${deadlineMs / 1_000} s.`, { headers: { Connection: "close" } }),
+          new Problem("request_timeout", `The body must arrive within ${deadlineMs / 1_000} s.`, {
+            headers: { Connection: "close" },
+          }),
         );
       const timer = setTimeout(late, deadlineMs);
       this.#add(reader);

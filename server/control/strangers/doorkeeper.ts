@@ -48,7 +48,8 @@ export class Doorkeeper {
     if (!credential) return undefined;
     // A task's token has the service's MAC: the store is asked for genuine ones only.
     if (credential.kind === "task") return authenticate(sql, signer, header);
-    if (this.looksForged(credential) || (!this.isKnown(credential) && !(await this.exists(sql, credential, network)))) return undefined;
+    if (this.looksForged(credential) || (!this.isKnown(credential) && !(await this.exists(sql, credential, network))))
+      return undefined;
     const caller = await authenticate(sql, signer, header);
     this.#remember(credential.hash, caller !== undefined);
     return caller;
@@ -98,4 +99,6 @@ export class Doorkeeper {
 }
 
 const tooMany = () =>
-  new Problem("too_many_requests", "Too many requests with unknown credentials. Try again in a moment.", { retryAfterSeconds: 1 });
+  new Problem("too_many_requests", "Too many requests with unknown credentials. Try again in a moment.", {
+    retryAfterSeconds: 1,
+  });

@@ -48,7 +48,16 @@ describe("the gate to the store", () => {
     expect(gate.waiting).toBe(6);
     release();
     await first;
-    expect((await Promise.all(asked)).map((x) => x ?? "ran")).toEqual(["ran", "ran", "ran", "ran", "full", "ran", "ran", "full"]);
+    expect((await Promise.all(asked)).map((x) => x ?? "ran")).toEqual([
+      "ran",
+      "ran",
+      "ran",
+      "ran",
+      "full",
+      "ran",
+      "ran",
+      "full",
+    ]);
     expect(order).toEqual(["flood", "honest", "other", "flood", "flood", "flood"]);
     expect(gate.waiting).toBe(0);
     expect(await gate.pass("later", async () => 7)).toBe(7);
@@ -93,7 +102,9 @@ test("a forged key is looked up once, and keys that were valid do not wait behin
   await ask(key("f"));
   expect(looks).toBe(4);
   hold = true;
-  const flood = Array.from({ length: 300 }, (_, i) => ask(`Bearer opk_default_${String(i).padStart(43, "0")}`).catch((e) => e.code));
+  const flood = Array.from({ length: 300 }, (_, i) =>
+    ask(`Bearer opk_default_${String(i).padStart(43, "0")}`).catch((e) => e.code),
+  );
   expect(await ask(key("g"))).toBeDefined();
   // The known key beside them; the flood waits for its one query.
   expect(looks).toBe(5);
@@ -111,7 +122,9 @@ describe("names that strangers show", () => {
       queries.push([...names]);
       return new Set(names.filter((name) => name.startsWith("real")));
     }, LIMITS);
-    const asked = Array.from({ length: 150 }, (_, i) => roll.exists(i % 50 === 7 ? `real ${i}` : `made up ${i % 10}`, "flood"));
+    const asked = Array.from({ length: 150 }, (_, i) =>
+      roll.exists(i % 50 === 7 ? `real ${i}` : `made up ${i % 10}`, "flood"),
+    );
     expect((await Promise.all(asked)).filter((x) => x === true)).toHaveLength(3);
     expect(queries.length).toBeLessThanOrEqual(3);
     // A name that several show is asked for once.
@@ -135,7 +148,10 @@ describe("names that strangers show", () => {
   });
   test("fail with the query, and the next ones are asked for again", async () => {
     let broken = true;
-    const roll = new RollCall(() => (broken ? Promise.reject(new Error("lost")) : Promise.resolve(new Set(["a"]))), LIMITS);
+    const roll = new RollCall(
+      () => (broken ? Promise.reject(new Error("lost")) : Promise.resolve(new Set(["a"]))),
+      LIMITS,
+    );
     await expect(roll.exists("a", "x")).rejects.toThrow("lost");
     broken = false;
     expect(await roll.exists("a", "x")).toBe(true);
@@ -178,7 +194,9 @@ describe("a thousand agents behind one address come back within a minute", () =>
     expect(agents.filter(({ at }) => at !== undefined)).toHaveLength(0);
     expect(now / 1_000).toBeLessThan(withinSeconds);
     // What costs a look-up and a signature: a first fifty and two a second, and those that were paid for with a greeting.
-    expect(looked).toBeLessThanOrEqual(50 + (2 * now) / 1_000 + 1 + (flood.greetings ? 1_000 + (100 * now) / 1_000 : 0));
+    expect(looked).toBeLessThanOrEqual(
+      50 + (2 * now) / 1_000 + 1 + (flood.greetings ? 1_000 + (100 * now) / 1_000 : 0),
+    );
   });
   test("another address is not doubted for one that fails", () => {
     const strangers = new Strangers({ now: () => 0 });

@@ -37,7 +37,10 @@ export async function keepArtifact(db: Database, s: SessionRow, k: Keeping): Pro
   try {
     const { size, sha256 } = await storePieces(db, s.account, upload, k.bytes);
     if (sha256 !== k.sha256)
-      throw new Problem("invalid_request", "The bytes that arrived do not have the announced SHA-256. Send the file again.");
+      throw new Problem(
+        "invalid_request",
+        "The bytes that arrived do not have the announced SHA-256. Send the file again.",
+      );
     return await db.transaction(async (tx) => {
       // The task's row is locked, so that files of one task which end at the same moment are counted one after the other.
       await lockHeld(tx, s, k.id, k.fence);
@@ -62,7 +65,8 @@ async function checkHeld(sql: Sql, s: SessionRow, k: Keeping): Promise<void> {
 async function checkRoom(sql: Sql, account: string, k: Keeping, size: number): Promise<void> {
   if (size > MAX_ARTIFACT_BYTES) throw tooLarge(`a file of a task may have ${MAX_ARTIFACT_BYTES / MIB} MiB`);
   const { taskBytes, taskFiles, accountBytes } = await sumArtifacts(sql, account, k.id, k.name);
-  if (taskBytes + size > MAX_TASK_BYTES) throw tooLarge(`the files of one task may have ${MAX_TASK_BYTES / MIB} MiB together`);
+  if (taskBytes + size > MAX_TASK_BYTES)
+    throw tooLarge(`the files of one task may have ${MAX_TASK_BYTES / MIB} MiB together`);
   if (taskFiles >= MAX_TASK_FILES) throw tooLarge(`a task may keep ${MAX_TASK_FILES} files`);
   if (accountBytes + size > k.maxAccountBytes)
     throw tooLarge(
@@ -70,7 +74,12 @@ async function checkRoom(sql: Sql, account: string, k: Keeping, size: number): P
     );
 }
 
-async function storePieces(sql: Sql, account: string, upload: string, bytes: Readable): Promise<{ size: number; sha256: string }> {
+async function storePieces(
+  sql: Sql,
+  account: string,
+  upload: string,
+  bytes: Readable,
+): Promise<{ size: number; sha256: string }> {
   const hash = createHash("sha256");
   let size = 0;
   let n = 0;

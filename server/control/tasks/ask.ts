@@ -31,7 +31,8 @@ export interface Question {
 
 /** Whether there is anybody to ask. */
 export function checkConnected(agent: Stored): void {
-  if (!agent.status.enrolledAt) throw new Problem("agent_not_enrolled", `Agent \`${agent.id}\` has not enrolled yet. Install it first.`);
+  if (!agent.status.enrolledAt)
+    throw new Problem("agent_not_enrolled", `Agent \`${agent.id}\` has not enrolled yet. Install it first.`);
   if (!agent.status.connected)
     throw new Problem(
       "agent_disconnected",
@@ -40,7 +41,13 @@ export function checkConnected(agent: Stored): void {
 }
 
 /** Asks an agent and waits for its result. */
-export async function askAgent(db: Database, agent: Stored, question: Question, signal: AbortSignal, waitMs = ASK_MS): Promise<TaskRow> {
+export async function askAgent(
+  db: Database,
+  agent: Stored,
+  question: Question,
+  signal: AbortSignal,
+  waitMs = ASK_MS,
+): Promise<TaskRow> {
   checkConnected(agent);
   const { account, org, project } = agent;
   const { once, ...asked } = question;
@@ -72,7 +79,12 @@ export const late = (agent: Stored, waitMs: number): Problem =>
     `Agent \`${agent.id}\` did not answer within ${Math.round(waitMs / 1_000)} s. Try again; if it stays so, look at the agent's log.`,
   );
 
-async function waitForEnd(db: Database, task: TaskRow, signal: AbortSignal, waitMs: number): Promise<TaskRow | undefined> {
+async function waitForEnd(
+  db: Database,
+  task: TaskRow,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<TaskRow | undefined> {
   const ends = Date.now() + waitMs;
   let wake = () => {};
   const stop = db.listen(task.account, `task:${task.id}`, () => wake());

@@ -11,13 +11,19 @@ export async function lockHeld(tx: Tx, s: SessionRow, id: string, fence: number)
   const task = await tryLockTask(tx, s.account, id);
   // A worker learns nothing about tasks that never were its own.
   if (!task || task.leaseWorker !== s.worker || task.fence !== fence || task.state !== "Running") throw stale();
-  const [live] = await tx.query("select 1 from tasks where account = $1 and id = $2 and lease_expires_at > outpost_now()", [s.account, id]);
+  const [live] = await tx.query(
+    "select 1 from tasks where account = $1 and id = $2 and lease_expires_at > outpost_now()",
+    [s.account, id],
+  );
   if (!live) throw stale();
   return task;
 }
 
 export const stale = () =>
-  new Problem("stale_fence", "This worker does not hold the task's lease (any more). It must end the task and forget its result.");
+  new Problem(
+    "stale_fence",
+    "This worker does not hold the task's lease (any more). It must end the task and forget its result.",
+  );
 
 export interface Completed {
   kind: string;
@@ -34,7 +40,13 @@ export async function completeTaskRow(
   result: Schemas["TaskResult"],
 ): Promise<Completed | undefined> {
   const fence = Number.isSafeInteger(result.fence) ? result.fence : -1;
-  const with_ = { reason: result.reason, message: result.message, outputs: result.outputs, lastLog: result.lastLog, by: s.worker };
+  const with_ = {
+    reason: result.reason,
+    message: result.message,
+    outputs: result.outputs,
+    lastLog: result.lastLog,
+    by: s.worker,
+  };
   if (result.outcome === "succeeded") {
     const held = { account: s.account, id, worker: s.worker, fence };
     const row = await settleHeld(db, held, { state: "Succeeded" }, with_);

@@ -118,7 +118,16 @@ function rowOf(t: NewTask, id: string, shape: string, createdAt: Date): TaskRow 
     approval: t.approval,
     shape,
     ...{ state: "Queued", fence: 0, attempt: 0, cancelRequested: false, tries: [] },
-    ...{ logLast: 0, logBase: 0, logBytes: 0, logFinal: none, createdAt, queuedAt: createdAt, startedAt: none, endedAt: none },
+    ...{
+      logLast: 0,
+      logBase: 0,
+      logBytes: 0,
+      logFinal: none,
+      createdAt,
+      queuedAt: createdAt,
+      startedAt: none,
+      endedAt: none,
+    },
     ...{ reason: none, message: none, outputs: none, leaseWorker: none, leaseInstance: none },
     ...{ avoid: none, attemptWorker: none, attemptStartedAt: none },
   };

@@ -18,5 +18,11 @@ export async function queueDepth(sql: Sql): Promise<Depth[]> {
          greatest(extract(epoch from outpost_now() - min(queued_at) filter (where state = 'Queued')), 0) oldest
        from tasks where state in ('Queued', 'Running') and agent_uid is null group by account, org, project) scopes group by 1`,
   );
-  return rows.map((r) => ({ level: r.level, queued: r.queued, longest: r.longest, oldestSeconds: r.oldest, running: r.running }));
+  return rows.map((r) => ({
+    level: r.level,
+    queued: r.queued,
+    longest: r.longest,
+    oldestSeconds: r.oldest,
+    running: r.running,
+  }));
 }

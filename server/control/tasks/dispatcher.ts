@@ -181,7 +181,9 @@ export class Dispatcher {
     for (const w of all) w.busy = true;
     try {
       await this.#place(all.filter((w) => w.fresh));
-      const byOffer = new Map(all.filter((w) => this.#waiting.has(w) && w.offer && w.offer.room > 0).map((w) => [w.offer!, w]));
+      const byOffer = new Map(
+        all.filter((w) => this.#waiting.has(w) && w.offer && w.offer.room > 0).map((w) => [w.offer!, w]),
+      );
       if (byOffer.size === 0) return;
       const { leased, again, wasted } = await this.queue.pass(this.#db, [...byOffer.keys()]);
       const got = new Map<Waiting, WorkerTask[]>();

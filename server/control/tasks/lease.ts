@@ -32,7 +32,8 @@ const GRANT = `update tasks t set state = 'Running', reason = null, message = nu
      lease_expires_at = c.n + interval '${LEASE_SECONDS} seconds', deadline_at = c.n + make_interval(secs => least(t.timeout_seconds, case when t.kind = 'application.logs' then ${READER_SECONDS} end)),
      started_at = coalesce(started_at, c.n), attempt_worker = w.label, attempt_started_at = c.n,
      avoid_worker = null, avoid_until = null, log_base = log_last, log_final = null`;
-const COLUMNS = "t.id, t.kind, t.params, t.fence, t.attempt, t.timeout_seconds, t.account, t.org, t.project, t.shape, w.who";
+const COLUMNS =
+  "t.id, t.kind, t.params, t.fence, t.attempt, t.timeout_seconds, t.account, t.org, t.project, t.shape, w.who";
 const now = "c as materialized (select outpost_now() n)";
 // Only a session that is open, of a worker that is not leaving, chosen by what its delegate says now. So nothing is leased to who was
 // revoked, drained or paused a moment ago.
@@ -64,7 +65,12 @@ export interface Places {
  * them wait in line; an update without locks hands one task to two of them, of which one fails and asks again. A task that one of the
  * takers lost or failed lately is left for `leaseAvoided`.
  */
-export async function leasePlaces(sql: Sql, account: string, to: readonly Lessee[], places: readonly Places[]): Promise<Row[]> {
+export async function leasePlaces(
+  sql: Sql,
+  account: string,
+  to: readonly Lessee[],
+  places: readonly Places[],
+): Promise<Row[]> {
   const slots = places.flatMap((p) => p.takers.map((taker, i) => ({ shape: p.shape, k: i + 1, who: taker + 1 })));
   return sql.query(
     `with ${now}, ${lessees(7)},
@@ -156,7 +162,11 @@ export function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
     fence: Number(row.fence),
     attempt: row.attempt,
     timeoutSeconds: row.timeout_seconds,
-    scope: { account: row.account, ...(row.org ? { org: row.org } : {}), ...(row.project ? { project: row.project } : {}) },
+    scope: {
+      account: row.account,
+      ...(row.org ? { org: row.org } : {}),
+      ...(row.project ? { project: row.project } : {}),
+    },
   };
 }
 
@@ -170,7 +180,11 @@ export async function keepReading(sql: Sql, account: string, id: string): Promis
 }
 
 /** Renews the leases a worker says it has; the rest of them it has lost and must end. */
-export async function renewLeases(sql: Sql, s: SessionRow, leases: readonly { task: string; fence: number }[]): Promise<string[]> {
+export async function renewLeases(
+  sql: Sql,
+  s: SessionRow,
+  leases: readonly { task: string; fence: number }[],
+): Promise<string[]> {
   const sane = leases.filter((l) => Number.isSafeInteger(l.fence));
   const rows = await sql.query(
     `update tasks t set lease_expires_at = outpost_now() + make_interval(secs => ${LEASE_SECONDS}), lease_confirmed = true

@@ -32,7 +32,10 @@ onBothStores("lines for one reader", (stores) => {
     const leave = new AbortController();
     const lines = linesOf(db, agent, { kind: "application.logs", params: {}, seconds: HOUR }, leave.signal, beatMs);
     const first = lines.next();
-    const session: SessionRow = { ...(await openDelegate(db, "w", { account: "a", org: "", project: "" })), objectUid: "agent-uid" };
+    const session: SessionRow = {
+      ...(await openDelegate(db, "w", { account: "a", org: "", project: "" })),
+      objectUid: "agent-uid",
+    };
     let task: { task: string; fence: number } | undefined;
     while (!task) [task] = await db.transaction((tx) => leaseQuestions(tx, session, 1));
     await first;
@@ -72,7 +75,8 @@ onBothStores("lines for one reader", (stores) => {
 
   test("a follower that takes nothing for a while is there all the same", async () => {
     const r = await reading(5);
-    const deadline = async () => (await db.query("select deadline_at from tasks where id = $1", [r.task]))[0]!.deadline_at.getTime();
+    const deadline = async () =>
+      (await db.query("select deadline_at from tasks where id = $1", [r.task]))[0]!.deadline_at.getTime();
     for (let i = 0; i < 3; i++) {
       expect(await r.pass(50)).toBe("goes on");
       await until("a beat", async () => (await deadline()) >= now.getTime() + 60_000, PATIENCE_MS);

@@ -32,13 +32,22 @@ export async function* linesOf(
   checkConnected(agent);
   const { account, org, project } = agent;
   const { kind, params, seconds } = question;
-  const once = { selectors: [], agentUid: agent.uid, timeoutSeconds: seconds + GRACE_SECONDS, maxAttempts: 1, idempotent: false };
+  const once = {
+    selectors: [],
+    agentUid: agent.uid,
+    timeoutSeconds: seconds + GRACE_SECONDS,
+    maxAttempts: 1,
+    idempotent: false,
+  };
   const { id } = await db.transaction((tx) => createTaskRow(tx, { account, org, project, kind, params, ...once }));
   const asked = Date.now();
   let wake = () => {};
   const stop = db.listen(account, `task:${id}`, () => wake());
   // A beat that fails is repeated by the next.
-  const beat = setInterval(() => void (signal.aborted ? clearInterval(beat) : keepReading(db, account, id).catch(() => {})), beatMs);
+  const beat = setInterval(
+    () => void (signal.aborted ? clearInterval(beat) : keepReading(db, account, id).catch(() => {})),
+    beatMs,
+  );
   beat.unref();
   let [after, ended] = [0, false];
   try {

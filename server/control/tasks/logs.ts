@@ -24,7 +24,10 @@ export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk
   const fresh = chunk.lines.slice(skip);
   const { kept, bytes, dropped } = fitting(fresh, MAX_LOG_BYTES - task.logBytes);
   const rows = dropped
-    ? [...kept, { text: `[the log is longer than ${MAX_LOG_BYTES} bytes; the rest is not kept]`, stream: "system" as const }]
+    ? [
+        ...kept,
+        { text: `[the log is longer than ${MAX_LOG_BYTES} bytes; the rest is not kept]`, stream: "system" as const },
+      ]
     : kept;
   // A log that is full already said so.
   const stored = task.logBytes >= MAX_LOG_BYTES ? [] : rows;
@@ -33,12 +36,10 @@ export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk
      select $1, $2, $3 + l.n, l.stream, l.text, outpost_now() from unnest($4::text[], $5::text[]) with ordinality l(stream, text, n)`,
     [s.account, id, task.logLast, stored.map((l) => l.stream ?? "stdout"), stored.map((l) => l.text)],
   );
-  await tx.query("update tasks set log_last = log_last + $3, log_bytes = $4, lease_confirmed = true where account = $1 and id = $2", [
-    s.account,
-    id,
-    fresh.length,
-    dropped ? MAX_LOG_BYTES : task.logBytes + bytes,
-  ]);
+  await tx.query(
+    "update tasks set log_last = log_last + $3, log_bytes = $4, lease_confirmed = true where account = $1 and id = $2",
+    [s.account, id, fresh.length, dropped ? MAX_LOG_BYTES : task.logBytes + bytes],
+  );
   tx.notify(s.account, `task:${id}`);
   return have + fresh.length;
 }

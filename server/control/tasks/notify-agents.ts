@@ -17,7 +17,12 @@ export interface Changed {
  * Tells agents that repositories have changed, and does not wait for them. What waits to be told already is not told twice: the agent
  * will look after it has heard, so it sees what is new now. Gives how many were told.
  */
-export async function tellAgents(db: Database, account: string, agents: readonly string[], changed: Changed): Promise<number> {
+export async function tellAgents(
+  db: Database,
+  account: string,
+  agents: readonly string[],
+  changed: Changed,
+): Promise<number> {
   if (agents.length === 0) return 0;
   return db.transaction(async (tx) => {
     const rows = await tx.query(
@@ -26,7 +31,11 @@ export async function tellAgents(db: Database, account: string, agents: readonly
     );
     for (const { uid, org, project } of rows) {
       const waiting = "account = $1 and agent_uid = $2 and state = 'Queued' and kind = $3";
-      await tx.query(`delete from tasks where ${waiting} and created_at < outpost_now() - ${STALE}`, [account, uid, CHANGED]);
+      await tx.query(`delete from tasks where ${waiting} and created_at < outpost_now() - ${STALE}`, [
+        account,
+        uid,
+        CHANGED,
+      ]);
       const same = await tx.query(`select 1 from tasks where ${waiting} and params->'urls' = $4::jsonb limit 1`, [
         account,
         uid,

@@ -59,10 +59,10 @@ export async function setConnected(
   worker: Pick<WorkerRow, "worker">,
   facts: Record<string, unknown> = {},
 ): Promise<void> {
-  await w.query("update workers set connected = true, last_seen_at = outpost_now() where account = $1 and worker = $2", [
-    w.account,
-    worker.worker,
-  ]);
+  await w.query(
+    "update workers set connected = true, last_seen_at = outpost_now() where account = $1 and worker = $2",
+    [w.account, worker.worker],
+  );
   const status = { ...object.status, ...facts, connected: true };
   if (canonical(status) !== canonical(object.status))
     await updateObject(w, { ...object, status: { ...status, lastSeenAt: new Date().toISOString() } });
@@ -81,11 +81,17 @@ export async function markAway(db: Database, account: string): Promise<number> {
       [account],
     );
     for (const uid of new Set(away.map((r) => r.object_uid as string))) {
-      const left = await w.query("select 1 from workers where account = $1 and object_uid = $2 and connected limit 1", [account, uid]);
+      const left = await w.query("select 1 from workers where account = $1 and object_uid = $2 and connected limit 1", [
+        account,
+        uid,
+      ]);
       const object = left.length === 0 ? await tryFindByUid(w, account, uid) : undefined;
       const seen = Math.max(...away.filter((r) => r.object_uid === uid).map((r) => Number(r.last_seen_at)));
       if (object?.status.connected)
-        await updateObject(w, { ...object, status: { ...object.status, connected: false, lastSeenAt: new Date(seen).toISOString() } });
+        await updateObject(w, {
+          ...object,
+          status: { ...object.status, connected: false, lastSeenAt: new Date(seen).toISOString() },
+        });
     }
     return away.length;
   });

@@ -26,7 +26,8 @@ onBothStores("questions of tenants", (stores) => {
   });
 
   async function ask(key: string, count: number): Promise<void> {
-    const queued = async () => Number((await db.query("select count(*) n from tasks where params->>'key' = $1", [key]))[0]!.n);
+    const queued = async () =>
+      Number((await db.query("select count(*) n from tasks where params->>'key' = $1", [key]))[0]!.n);
     const before = await queued();
     for (let i = 0; i < count; i++)
       asked.push(askAgent(db, agent, { kind: "application.tree", params: { key } }, leave.signal).catch(() => {}));
@@ -34,7 +35,10 @@ onBothStores("questions of tenants", (stores) => {
   }
 
   test("an agent answers its tenants in turns, and one tenant takes no more than 12 of its 16 places", async () => {
-    const session: SessionRow = { ...(await openDelegate(db, "w", { account: "a", org: "", project: "" })), objectUid: "agent-uid" };
+    const session: SessionRow = {
+      ...(await openDelegate(db, "w", { account: "a", org: "", project: "" })),
+      objectUid: "agent-uid",
+    };
     const lease = async (most: number) => {
       const tasks = await db.transaction((tx) => leaseQuestions(tx, session, most));
       return tasks

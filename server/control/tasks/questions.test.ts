@@ -32,7 +32,11 @@ test("one tenant of an agent leaves places to the others, with all of its projec
   const questions = new Questions({ caller: 9, tenant: 2, agent: 4, account: 9 });
   const take = (of: ReturnType<typeof agent>, org: string, project = "") =>
     code(() => questions.take(of, `caller of ${org}/${project}`, { org, project }));
-  expect([take(agent("x"), "b"), take(agent("x"), "b", "shop"), take(agent("x"), "b", "web")]).toEqual(["taken", "taken", "agent_busy"]);
+  expect([take(agent("x"), "b"), take(agent("x"), "b", "shop"), take(agent("x"), "b", "web")]).toEqual([
+    "taken",
+    "taken",
+    "agent_busy",
+  ]);
   expect([take(agent("x"), "a"), take(agent("x"), "")]).toEqual(["taken", "taken"]);
   // The tenants of an organization's agent are its projects.
   const of = agent("y", "a", "b");

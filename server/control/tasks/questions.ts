@@ -38,7 +38,11 @@ export class Questions {
    * Takes the places of a question; the result gives them back.
    * @throws Problem when the caller, the tenant, the agent or the account has too many questions already.
    */
-  take(agent: Pick<Stored, "account" | "org" | "uid" | "id">, caller: string, scope: Pick<Scope, "org" | "project">): () => void {
+  take(
+    agent: Pick<Stored, "account" | "org" | "uid" | "id">,
+    caller: string,
+    scope: Pick<Scope, "org" | "project">,
+  ): () => void {
     const held: (() => void)[] = [];
     const leave = () => {
       for (const one of held) one();

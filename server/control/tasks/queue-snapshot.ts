@@ -1,6 +1,14 @@
 import { type Shape, scopeName, share, type Taker } from "../domain/match.ts";
 import type { Row, Sql } from "../store/sql.ts";
-import { instanceOf, type Lessee, leaseAvoided, leasePlaces, type Places, toWorkerTask, type WorkerTask } from "./lease.ts";
+import {
+  instanceOf,
+  type Lessee,
+  leaseAvoided,
+  leasePlaces,
+  type Places,
+  toWorkerTask,
+  type WorkerTask,
+} from "./lease.ts";
 import { queuedShapes, runningByScope } from "./queue.ts";
 
 /** Tasks leased in one statement: enough to use a round trip well, few enough that a pass takes some milliseconds. */
@@ -68,12 +76,18 @@ export class Queue {
     for (const [shape, known] of this.#known) if (!found.has(shape)) known.guess = 0;
     for (const { due, avoided, ...shape } of heads) {
       const before = this.#known.get(shape.shape);
-      this.#known.set(shape.shape, { shape, guess: due ? Math.max(before?.guess ?? 0, FIRST_GUESS) : 0, avoided: due && avoided });
+      this.#known.set(shape.shape, {
+        shape,
+        guess: due ? Math.max(before?.guess ?? 0, FIRST_GUESS) : 0,
+        avoided: due && avoided,
+      });
     }
     this.#forget();
     const scopes = new Set(heads.map((h) => scopeName(h)));
     // With one scope there is nothing to share.
-    this.#running = new Map(scopes.size > 1 ? (await runningByScope(sql, this.#account)).map((r) => [scopeName(r), r.n]) : []);
+    this.#running = new Map(
+      scopes.size > 1 ? (await runningByScope(sql, this.#account)).map((r) => [scopeName(r), r.n]) : [],
+    );
   }
 
   /**
@@ -85,13 +99,15 @@ export class Queue {
     const waiting = [...this.#known.values()].filter((k) => k.guess > 0);
     const fair = {
       running: (scope: string) => this.#running.get(scope) ?? 0,
-      failed: (taker: Taker, kind: string) => (this.#failed.get(`${(taker as Offer).session.worker} ${kind}`) ?? 0) > Date.now(),
+      failed: (taker: Taker, kind: string) =>
+        (this.#failed.get(`${(taker as Offer).session.worker} ${kind}`) ?? 0) > Date.now(),
     };
     const slots = share(waiting, offers, fair, MOST);
     if (slots.length === 0) return { leased: [], again: false, wasted: false };
     const to = [...new Set(slots.map((slot) => slot.taker))];
     const places = new Map<string, number[]>();
-    for (const { shape, taker } of slots) places.set(shape.shape, [...(places.get(shape.shape) ?? []), to.indexOf(taker)]);
+    for (const { shape, taker } of slots)
+      places.set(shape.shape, [...(places.get(shape.shape) ?? []), to.indexOf(taker)]);
     const before = new Map(waiting.map((k) => [k.shape.shape, k.guess]));
     const list: Places[] = [...places].map(([shape, takers]) => ({ shape, takers }));
     const rows = await leasePlaces(sql, this.#account, to, list);
@@ -145,7 +161,9 @@ export class Queue {
 
   /** Shapes that have not had a task for a while cost nothing but memory; many of them are dropped. */
   #forget(): void {
-    if (this.#known.size > 10_000) for (const [shape, known] of this.#known) if (known.guess === 0) this.#known.delete(shape);
-    if (this.#failed.size > 10_000) for (const [key, until] of this.#failed) if (until < Date.now()) this.#failed.delete(key);
+    if (this.#known.size > 10_000)
+      for (const [shape, known] of this.#known) if (known.guess === 0) this.#known.delete(shape);
+    if (this.#failed.size > 10_000)
+      for (const [key, until] of this.#failed) if (until < Date.now()) this.#failed.delete(key);
   }
 }

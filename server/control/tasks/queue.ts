@@ -50,12 +50,22 @@ async function mendShapes(sql: Sql, account: string): Promise<void> {
     await sql.query("update tasks set shape = $3 where account = $1 and id = $2", [
       account,
       r.id,
-      shapeOf({ account, org: r.org, project: r.project, kind: r.kind, selectors: r.selectors, approval: r.approval ?? undefined }),
+      shapeOf({
+        account,
+        org: r.org,
+        project: r.project,
+        kind: r.kind,
+        selectors: r.selectors,
+        approval: r.approval ?? undefined,
+      }),
     ]);
 }
 
 /** Running tasks of delegates by scope. */
-export async function runningByScope(sql: Sql, account: string): Promise<(Pick<Scope, "org" | "project"> & { n: number })[]> {
+export async function runningByScope(
+  sql: Sql,
+  account: string,
+): Promise<(Pick<Scope, "org" | "project"> & { n: number })[]> {
   return (
     await sql.query(
       "select org, project, count(*)::int n from tasks where account = $1 and state = 'Running' and agent_uid is null group by org, project",

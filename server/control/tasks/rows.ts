@@ -115,7 +115,11 @@ export async function tryFindTask(sql: Sql, account: string, id: string): Promis
 /** What became of each attempt; the newest one is in the row itself while it runs. */
 export function attemptsOf(t: TaskRow): Task["attempts"] {
   const iso = (at: string) => new Date(at).toISOString();
-  const ended = t.tries.map((a) => ({ ...a, startedAt: iso(a.startedAt), ...(a.endedAt ? { endedAt: iso(a.endedAt) } : {}) }));
+  const ended = t.tries.map((a) => ({
+    ...a,
+    startedAt: iso(a.startedAt),
+    ...(a.endedAt ? { endedAt: iso(a.endedAt) } : {}),
+  }));
   if (t.state !== "Running" || !t.attemptStartedAt) return ended;
   return [...ended, { number: t.attempt, worker: t.attemptWorker ?? "", startedAt: t.attemptStartedAt.toISOString() }];
 }

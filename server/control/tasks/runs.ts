@@ -26,7 +26,17 @@ export async function startRun(
 ): Promise<RunRow> {
   const { account, org, project, id, uid, generation } = pipeline;
   const spec = pipeline.spec as PipelineSpec;
-  const run = await insertRun(w, { account, org, project, pipeline: id, pipelineUid: uid, generation, inputs, spec, ...by });
+  const run = await insertRun(w, {
+    account,
+    org,
+    project,
+    pipeline: id,
+    pipelineUid: uid,
+    generation,
+    inputs,
+    spec,
+    ...by,
+  });
   await showLast(w, run, true);
   return advanceRun(w, run);
 }
@@ -44,7 +54,8 @@ export async function advanceRun(w: Writer, before: RunRow, touched = false): Pr
   const run = structuredClone(before);
   for (const move of moves) await carryOut(w, run, move, now);
   const open = run.steps.filter((step) => step.state === "Running");
-  if (!run.endedAt) run.state = open.length === 0 && run.steps.some((step) => step.state === "Waiting") ? "Waiting" : "Running";
+  if (!run.endedAt)
+    run.state = open.length === 0 && run.steps.some((step) => step.state === "Waiting") ? "Waiting" : "Running";
   // A run out of time is looked at once; after that it waits for its tasks to end.
   const due = dueAt(run.spec, run);
   run.dueAt = !run.endedAt && due > now ? due : undefined;
@@ -64,14 +75,40 @@ async function carryOut(w: Writer, run: RunRow, move: Move, now: Date): Promise<
   const step = run.steps.find(({ id }) => id === move.step)!;
   const startedAt = now.toISOString();
   if (move.do === "start") {
-    const { kind, params, selectors = [], timeoutSeconds = 600, maxAttempts = 3, idempotent = false, ...more } = move.request;
+    const {
+      kind,
+      params,
+      selectors = [],
+      timeoutSeconds = 600,
+      maxAttempts = 3,
+      idempotent = false,
+      ...more
+    } = move.request;
     const { account, org, project, requestedBy } = run;
-    const fixed = { account, org, project, kind, params, selectors, timeoutSeconds, maxAttempts, idempotent, requestedBy };
+    const fixed = {
+      account,
+      org,
+      project,
+      kind,
+      params,
+      selectors,
+      timeoutSeconds,
+      maxAttempts,
+      idempotent,
+      requestedBy,
+    };
     const approval = approvalOf(run, step.id);
-    const named = { ...more, name: more.name ?? `${run.pipeline}/${step.id}`.slice(0, 128), run: run.id, step: step.id, approval };
+    const named = {
+      ...more,
+      name: more.name ?? `${run.pipeline}/${step.id}`.slice(0, 128),
+      run: run.id,
+      step: step.id,
+      approval,
+    };
     const task = await createTaskRow(w, { ...fixed, ...named });
     Object.assign(step, { state: "Running", task: task.id, startedAt });
-  } else if (move.do === "wait") Object.assign(step, { state: "Waiting", startedAt, ...(move.message ? { message: move.message } : {}) });
+  } else if (move.do === "wait")
+    Object.assign(step, { state: "Waiting", startedAt, ...(move.message ? { message: move.message } : {}) });
   else if (move.do === "cancel") {
     const task = await tryLockTask(w, run.account, move.task);
     if (task && !task.cancelRequested) await settle(w, task, { type: "cancel" });
@@ -119,7 +156,11 @@ async function showLast(w: Writer, run: RunRow, isNew: boolean): Promise<void> {
  * Moves on every run that can go on. It runs after each commit that names the topic `runs`, and each second for what a
  * killed replica has left; any number of replicas may do it at the same time. A run that cannot be moved on does not stop the others.
  */
-export async function sweepRuns(db: Database, account: string, failed: (run: string, error: unknown) => void): Promise<void> {
+export async function sweepRuns(
+  db: Database,
+  account: string,
+  failed: (run: string, error: unknown) => void,
+): Promise<void> {
   for (const id of await dueRuns(db, account, AT_ONCE))
     await writing(db, account, async (w) => {
       const run = await tryLockRun(w, account, id);

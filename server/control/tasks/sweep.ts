@@ -29,7 +29,9 @@ export async function sweepTasks(db: Database, account: string): Promise<Complet
       if (!task || !now) return undefined;
       if (!now.late && !now.expired) return undefined;
       const { kind, idempotent, attempt, maxAttempts, cancelRequested } = task;
-      const event: TaskEvent = now.late ? { type: "timeout" } : { type: "expire", idempotent, attempt, maxAttempts, cancelRequested };
+      const event: TaskEvent = now.late
+        ? { type: "timeout" }
+        : { type: "expire", idempotent, attempt, maxAttempts, cancelRequested };
       const state = await settle(tx, task, event);
       return state && { kind, state, worker: task.leaseWorker };
     });

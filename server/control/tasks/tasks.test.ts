@@ -34,7 +34,8 @@ onBothStores("tasks", (stores) => {
     now = new Date(now.getTime() + seconds * 1_000);
   };
 
-  const delegate = (id: string, scope: Scope = root, options: SessionOptions = {}) => openDelegate(db, id, scope, options);
+  const delegate = (id: string, scope: Scope = root, options: SessionOptions = {}) =>
+    openDelegate(db, id, scope, options);
   const create = (change: Partial<NewTask> = {}) =>
     db.transaction((tx) =>
       createTaskRow(tx, {
@@ -57,7 +58,8 @@ onBothStores("tasks", (stores) => {
       const { leased } = await new Queue("a").pass(tx, [offer]);
       return [...again, ...leased.map((l) => l.task)];
     });
-  const renew = (s: SessionRow, leases: { task: string; fence: number }[]) => db.transaction((tx) => renewLeases(tx, s, leases));
+  const renew = (s: SessionRow, leases: { task: string; fence: number }[]) =>
+    db.transaction((tx) => renewLeases(tx, s, leases));
   const complete = (s: SessionRow, task: string, fence: number, outcome: "succeeded" | "failed" = "succeeded") =>
     completeTaskRow(clocked(db), s, task, { fence, outcome }).then((ended) => ended?.state);
   const find = async (id: string): Promise<TaskRow> => (await tryFindTask(db, "a", id))!;
@@ -81,7 +83,12 @@ onBothStores("tasks", (stores) => {
   describe("who may take a task", () => {
     const cases: [
       string,
-      { worker: Parameters<typeof delegate>[1]; options?: Parameters<typeof delegate>[2]; task: Partial<NewTask>; want: boolean },
+      {
+        worker: Parameters<typeof delegate>[1];
+        options?: Parameters<typeof delegate>[2];
+        task: Partial<NewTask>;
+        want: boolean;
+      },
     ][] = [
       ["a delegate of the account, a task of the account", { worker: root, task: root, want: true }],
       ["a delegate of the account, a task of a project", { worker: root, task: p1, want: true }],
@@ -90,8 +97,14 @@ onBothStores("tasks", (stores) => {
       ["a delegate of the organisation, a task of the account", { worker: o1, task: root, want: false }],
       ["a delegate of the project, a task of its organisation", { worker: p1, task: o1, want: false }],
       ["a delegate of another organisation", { worker: o2, task: p1, want: false }],
-      ["all tags", { worker: root, options: { tags: ["linux", "gpu"] }, task: { selectors: ["linux", "gpu"] }, want: true }],
-      ["one tag missing", { worker: root, options: { tags: ["linux"] }, task: { selectors: ["linux", "gpu"] }, want: false }],
+      [
+        "all tags",
+        { worker: root, options: { tags: ["linux", "gpu"] }, task: { selectors: ["linux", "gpu"] }, want: true },
+      ],
+      [
+        "one tag missing",
+        { worker: root, options: { tags: ["linux"] }, task: { selectors: ["linux", "gpu"] }, want: false },
+      ],
       ["its own id as tag", { worker: root, task: { selectors: ["d"] }, want: true }],
       ["a kind it cannot run", { worker: root, options: { capabilities: ["git.clone"] }, task: {}, want: false }],
       ["a question to an agent", { worker: root, task: { agentUid: "x" }, want: false }],
@@ -160,7 +173,10 @@ onBothStores("tasks", (stores) => {
   describe("a late worker is refused by the fence", () => {
     const late: [string, (old: SessionRow, id: string) => Promise<unknown>][] = [
       ["result", (old, id) => complete(old, id, 1)],
-      ["log", (old, id) => db.transaction((tx) => appendLogs(tx, old, id, { fence: 1, first: 1, lines: [{ text: "late" }] }))],
+      [
+        "log",
+        (old, id) => db.transaction((tx) => appendLogs(tx, old, id, { fence: 1, first: 1, lines: [{ text: "late" }] })),
+      ],
       ["result with a guessed fence", (old, id) => complete(old, id, 2)],
       ["result with a number that is none", (old, id) => complete(old, id, 1e300)],
     ];
@@ -208,7 +224,8 @@ onBothStores("tasks", (stores) => {
 
   test("cancel: in the queue at once; while it runs the worker is told, and its loss ends it as cancelled", async () => {
     const w = await delegate("w");
-    const cancel = (id: string) => db.transaction(async (tx) => settle(tx, (await tryLockTask(tx, "a", id))!, { type: "cancel" }));
+    const cancel = (id: string) =>
+      db.transaction(async (tx) => settle(tx, (await tryLockTask(tx, "a", id))!, { type: "cancel" }));
     const queued = await create();
     expect(await cancel(queued.id)).toBe("Cancelled");
     expect(await lease(w)).toEqual([]);
@@ -234,7 +251,8 @@ onBothStores("tasks", (stores) => {
   });
 
   describe("logs", () => {
-    const lines = (from: number, count: number) => Array.from({ length: count }, (_, i) => ({ text: `line ${from + i}` }));
+    const lines = (from: number, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ text: `line ${from + i}` }));
     const append = (s: SessionRow, id: string, fence: number, first: number, chunk: { text: string }[]) =>
       db.transaction((tx) => appendLogs(tx, s, id, { fence, first, lines: chunk }));
 
@@ -262,7 +280,12 @@ onBothStores("tasks", (stores) => {
       await sweep();
       await lease(w2);
       expect(await append(w2, id, 2, 1, lines(1, 2))).toBe(2);
-      expect((await readLogs(db, await find(id), 0)).items.map((l) => l.text)).toEqual(["line 1", "line 2", "line 1", "line 2"]);
+      expect((await readLogs(db, await find(id), 0)).items.map((l) => l.text)).toEqual([
+        "line 1",
+        "line 2",
+        "line 1",
+        "line 2",
+      ]);
     });
     test("a log is bounded, and says so once", async () => {
       const w = await delegate("w");
@@ -285,14 +308,20 @@ onBothStores("tasks", (stores) => {
     const task = await create({ ...o1, selectors: ["gpu"] });
     await db.query("update workers set connected = false where id = 'wrong-kind'");
     const reasons = (scope: Scope) =>
-      explainTask(db, task, scope).then((rows) => Object.fromEntries(rows.map((r) => [r.worker.split("/")[0], r.reason.split(":")[0]])));
+      explainTask(db, task, scope).then((rows) =>
+        Object.fromEntries(rows.map((r) => [r.worker.split("/")[0], r.reason.split(":")[0]])),
+      );
     expect(await reasons(root)).toEqual({
       busy: "SelectorMismatch",
       "wrong-tag": "SelectorMismatch",
       "wrong-kind": "Disconnected",
       elsewhere: "OutOfScope",
     });
-    expect(await reasons(o1)).toEqual({ busy: "SelectorMismatch", "wrong-tag": "SelectorMismatch", "wrong-kind": "Disconnected" });
+    expect(await reasons(o1)).toEqual({
+      busy: "SelectorMismatch",
+      "wrong-tag": "SelectorMismatch",
+      "wrong-kind": "Disconnected",
+    });
   });
 
   test("a silent worker counts as away after 15 s", async () => {

@@ -17,7 +17,12 @@ export interface Settled {
  * Applies an event to a task whose row is locked, and gives its new state; undefined when the event does not apply. It and
  * `settleHeld` below are all that writes a task's state after it was leased.
  */
-export async function settle(tx: Tx, task: TaskRow, event: TaskEvent, with_: Settled = {}): Promise<TaskState | undefined> {
+export async function settle(
+  tx: Tx,
+  task: TaskRow,
+  event: TaskEvent,
+  with_: Settled = {},
+): Promise<TaskState | undefined> {
   const next = transition(task.state, event);
   if (!next) return undefined;
   await tx.query(statement(""), values(task, next, with_, event.type === "cancel"));
@@ -36,9 +41,15 @@ export async function settleHeld(
   next: Transition,
   with_: Settled,
 ): Promise<Row | undefined> {
-  const guard = "and state = 'Running' and fence = $13 and lease_worker = $14 and lease_expires_at > c.n returning kind, run";
+  const guard =
+    "and state = 'Running' and fence = $13 and lease_worker = $14 and lease_expires_at > c.n returning kind, run";
   const [row] = await on.query(statement(guard), [...values(held, next, with_, false), held.fence, held.worker]);
-  if (row) tell(on, { account: held.account, id: held.id, run: row.run ?? undefined, agentUid: undefined, shape: "" }, next.state);
+  if (row)
+    tell(
+      on,
+      { account: held.account, id: held.id, run: row.run ?? undefined, agentUid: undefined, shape: "" },
+      next.state,
+    );
   return row;
 }
 

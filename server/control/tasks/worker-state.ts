@@ -21,7 +21,11 @@ export interface Standing {
  * Where some workers stand, all in one look, by session; a session that has ended is left out. Tags, kinds and capacity are those of
  * their delegates now; what runs is counted from the leases.
  */
-export async function standingsOf(sql: Sql, account: string, sessions: readonly SessionRow[]): Promise<Map<string, Standing>> {
+export async function standingsOf(
+  sql: Sql,
+  account: string,
+  sessions: readonly SessionRow[],
+): Promise<Map<string, Standing>> {
   const bySession = new Map(sessions.map((s) => [s.session, s]));
   const rows = await sql.query(
     `select x.hash, o.version, o.spec, w.draining, w.tags, r.*

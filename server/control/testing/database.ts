@@ -11,7 +11,10 @@ import { openStore } from "../store/store.ts";
 /** The migrated, empty embedded store, made once for each state of the migrations and kept in node_modules/.cache. */
 export async function templateStore(): Promise<Buffer> {
   const folder = join(process.cwd(), "node_modules/.cache/outpost");
-  const path = join(folder, `store-${createHash("sha256").update(JSON.stringify(migrations)).digest("hex").slice(0, 16)}.tgz`);
+  const path = join(
+    folder,
+    `store-${createHash("sha256").update(JSON.stringify(migrations)).digest("hex").slice(0, 16)}.tgz`,
+  );
   try {
     return readFileSync(path);
   } catch {

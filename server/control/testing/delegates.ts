@@ -20,7 +20,9 @@ export function delegatesOf(service: () => TestService) {
     const worker = await (await new TestWorker(options.url ?? service().url).enrol(token)).open();
     // It sends no beats. However long the test takes, it was heard of a moment ago.
     for (const table of ["workers", "sessions"])
-      await service().db.query(`update ${table} set last_seen_at = now() + interval '1 hour' where worker = $1`, [worker.worker]);
+      await service().db.query(`update ${table} set last_seen_at = now() + interval '1 hour' where worker = $1`, [
+        worker.worker,
+      ]);
     return worker;
   };
   const create = async (change: object = {}, query = ""): Promise<Schemas["Task"]> => {
@@ -30,21 +32,30 @@ export function delegatesOf(service: () => TestService) {
     if (answer.status !== 201) throw new Error(answer.text);
     return answer.body;
   };
-  const task = async (id: string, query = ""): Promise<Schemas["Task"]> => (await service().ask("GET", `/v1/tasks/${id}${query}`)).body;
+  const task = async (id: string, query = ""): Promise<Schemas["Task"]> =>
+    (await service().ask("GET", `/v1/tasks/${id}${query}`)).body;
   /** Takes one task, waiting for it. */
   const take = async (worker: TestWorker): Promise<Leased> => {
     for (let i = 0; i < 30; i++) {
       const [task] = (await worker.exchange({ wait: 2, free: 1 })).tasks;
       if (!task) continue;
       // Nobody renews it: for the time of the test the lease does not run out.
-      await service().db.query("update tasks set lease_expires_at = now() + interval '1 hour' where id = $1", [task.task]);
+      await service().db.query("update tasks set lease_expires_at = now() + interval '1 hour' where id = $1", [
+        task.task,
+      ]);
       return task;
     }
     throw new Error("no task came");
   };
   const end = (worker: TestWorker, { task: id, fence }: Leased, change: object = {}): Promise<Answer> =>
     worker.call(`tasks/${id}/result`, { fence, outcome: "succeeded", ...change });
-  const keep = (worker: TestWorker, { task: id, fence }: Leased, name: string, bytes: Uint8Array, change: { sha256?: string } = {}) =>
+  const keep = (
+    worker: TestWorker,
+    { task: id, fence }: Leased,
+    name: string,
+    bytes: Uint8Array,
+    change: { sha256?: string } = {},
+  ) =>
     ask(
       worker.url,
       "PUT",

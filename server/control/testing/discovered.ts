@@ -20,7 +20,11 @@ export const app = (name: string, more: Partial<Report> = {}): Report => ({
 });
 
 /** The end of a full round of applications. */
-export const listed = (round: number, count: number, more: Partial<Schemas["DiscoveredListed"]> = {}): Schemas["DiscoveredListed"] => ({
+export const listed = (
+  round: number,
+  count: number,
+  more: Partial<Schemas["DiscoveredListed"]> = {},
+): Schemas["DiscoveredListed"] => ({
   collection: "applications",
   round,
   count,

@@ -143,7 +143,14 @@ export const GIT_CALLS: HookCall[] = [
     provider: "gitlab",
     name: "a tag",
     headers: { "x-gitlab-event": "Tag Push Hook" },
-    payload: { object_kind: "tag_push", before: ZERO, after: A, ref: "refs/tags/v1", checkout_sha: B, project: gitlabProject },
+    payload: {
+      object_kind: "tag_push",
+      before: ZERO,
+      after: A,
+      ref: "refs/tags/v1",
+      checkout_sha: B,
+      project: gitlabProject,
+    },
     want: { addresses: [gitlabProject.web_url], refs: ["refs/tags/v1"], revision: B },
   },
   {
@@ -238,5 +245,11 @@ export const GIT_CALLS: HookCall[] = [
     },
     want: { addresses: ["oci://gitea.example/gitea/web"], refs: ["1.0"] },
   },
-  { provider: "gitea", name: "a star", headers: { "x-gitea-event": "star" }, payload: { repository: giteaRepository }, want: "Ignored" },
+  {
+    provider: "gitea",
+    name: "a star",
+    headers: { "x-gitea-event": "star" },
+    payload: { repository: giteaRepository },
+    want: "Ignored",
+  },
 ];

@@ -27,7 +27,10 @@ const githubPackage = {
 const cloudRepository = {
   type: "repository",
   full_name: "team/shop",
-  links: { self: { href: "https://api.bitbucket.org/2.0/repositories/team/shop" }, html: { href: "https://bitbucket.org/team/shop" } },
+  links: {
+    self: { href: "https://api.bitbucket.org/2.0/repositories/team/shop" },
+    html: { href: "https://bitbucket.org/team/shop" },
+  },
   name: "shop",
   uuid: "{e0ba2d5c-6d3b-4a7e-8a3b-0c8d2f1e4b6a}",
 };
@@ -77,7 +80,11 @@ export const OTHER_CALLS: HookCall[] = [
         ],
       },
     },
-    want: { addresses: ["https://bitbucket.org/team/shop", "git@bitbucket.org:team/shop.git"], refs: ["main"], revision: A },
+    want: {
+      addresses: ["https://bitbucket.org/team/shop", "git@bitbucket.org:team/shop.git"],
+      refs: ["main"],
+      revision: A,
+    },
   },
   {
     provider: "bitbucket",
@@ -104,7 +111,11 @@ export const OTHER_CALLS: HookCall[] = [
           branch: { name: "topic" },
           // Twelve characters of it are all that is told.
           commit: { hash: A.slice(0, 12), type: "commit" },
-          repository: { type: "repository", full_name: "fork/shop", links: { html: { href: "https://bitbucket.org/fork/shop" } } },
+          repository: {
+            type: "repository",
+            full_name: "fork/shop",
+            links: { html: { href: "https://bitbucket.org/fork/shop" } },
+          },
         },
         destination: { branch: { name: "main" }, commit: { hash: B.slice(0, 12) }, repository: cloudRepository },
       },
@@ -197,11 +208,21 @@ export const OTHER_CALLS: HookCall[] = [
     headers: {},
     payload: {
       eventType: "git.pullrequest.updated",
-      resource: { repository: azureRepository, sourceRefName: "refs/heads/topic", lastMergeSourceCommit: { commitId: A } },
+      resource: {
+        repository: azureRepository,
+        sourceRefName: "refs/heads/topic",
+        lastMergeSourceCommit: { commitId: A },
+      },
     },
     want: { addresses: ["https://dev.azure.com/org/team/_git/shop"], refs: ["refs/heads/topic"], revision: A },
   },
-  { provider: "azureDevOps", name: "a build", headers: {}, payload: { eventType: "build.complete", resource: {} }, want: "Ignored" },
+  {
+    provider: "azureDevOps",
+    name: "a build",
+    headers: {},
+    payload: { eventType: "build.complete", resource: {} },
+    want: "Ignored",
+  },
   {
     provider: "dockerHub",
     name: "a push of an image",
@@ -221,12 +242,22 @@ export const OTHER_CALLS: HookCall[] = [
     },
     want: { addresses: ["oci://registry-1.docker.io/team/web", "docker.io/team/web"], refs: ["1.4.0"] },
   },
-  { provider: "dockerHub", name: "a call without a name", headers: {}, payload: { push_data: {} }, want: "PayloadInvalid" },
+  {
+    provider: "dockerHub",
+    name: "a call without a name",
+    headers: {},
+    payload: { push_data: {} },
+    want: "PayloadInvalid",
+  },
   {
     provider: "ghcr",
     name: "a version in the event of today",
     headers: { "x-github-event": "registry_package" },
-    payload: { action: "published", registry_package: githubPackage, repository: { full_name: "octo/shop", owner: { login: "octo" } } },
+    payload: {
+      action: "published",
+      registry_package: githubPackage,
+      repository: { full_name: "octo/shop", owner: { login: "octo" } },
+    },
     want: { addresses: ["oci://ghcr.io/octo/web"], refs: ["1.4.0"] },
   },
   {
@@ -268,8 +299,16 @@ export const OTHER_CALLS: HookCall[] = [
       occur_at: 1586922308,
       operator: "admin",
       event_data: {
-        resources: [{ digest: `sha256:${"b".repeat(64)}`, tag: "latest", resource_url: "hub.example:8443/team/web:latest" }],
-        repository: { date_created: 1586922308, name: "web", namespace: "team", repo_full_name: "team/web", repo_type: "private" },
+        resources: [
+          { digest: `sha256:${"b".repeat(64)}`, tag: "latest", resource_url: "hub.example:8443/team/web:latest" },
+        ],
+        repository: {
+          date_created: 1586922308,
+          name: "web",
+          namespace: "team",
+          repo_full_name: "team/web",
+          repo_type: "private",
+        },
       },
     },
     want: { addresses: ["oci://hub.example:8443/team/web"], refs: ["latest"] },
@@ -286,18 +325,32 @@ export const OTHER_CALLS: HookCall[] = [
       datacontenttype: "application/json",
       data: {
         resources: [
-          { digest: `sha256:${"b".repeat(64)}`, tag: "v2", resource_url: `hub.example/team/charts/web@sha256:${"b".repeat(64)}` },
+          {
+            digest: `sha256:${"b".repeat(64)}`,
+            tag: "v2",
+            resource_url: `hub.example/team/charts/web@sha256:${"b".repeat(64)}`,
+          },
         ],
       },
     },
     want: { addresses: ["oci://hub.example/team/charts/web"], refs: ["v2"] },
   },
-  { provider: "harbor", name: "a scan", headers: {}, payload: { type: "SCANNING_COMPLETED", event_data: {} }, want: "Ignored" },
+  {
+    provider: "harbor",
+    name: "a scan",
+    headers: {},
+    payload: { type: "SCANNING_COMPLETED", event_data: {} },
+    want: "Ignored",
+  },
   {
     provider: "generic",
     name: "repositories by their addresses",
     headers: {},
-    payload: { repositories: ["https://git.example/a/b.git", "oci://registry.example/c/d"], ref: "refs/heads/main", revision: A },
+    payload: {
+      repositories: ["https://git.example/a/b.git", "oci://registry.example/c/d"],
+      ref: "refs/heads/main",
+      revision: A,
+    },
     want: { addresses: ["git@git.example:a/b", "oci://registry.example/c/d"], refs: ["refs/heads/main"], revision: A },
   },
   {

@@ -34,7 +34,9 @@ export interface TestService {
 }
 
 /** The service behind its real HTTP server, with every answer checked against the contract. */
-export async function startService(options: { db?: Database; env?: Record<string, string> } = {}): Promise<TestService> {
+export async function startService(
+  options: { db?: Database; env?: Record<string, string> } = {},
+): Promise<TestService> {
   const data = await mkdtemp(join(tmpdir(), "outpost-data-"));
   const db = options.db ?? (await openStore({ template: await templateStore() }));
   const settings = readSettings({
@@ -78,7 +80,11 @@ export async function ask(url: string, method: string, path: string, asking: Ask
 }
 
 /** Waits until `look` gives something, failing loudly after the deadline. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>, deadlineMs = 0): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  deadlineMs = 0,
+): Promise<T> {
   const ends = Date.now() + Math.max(deadlineMs, PATIENCE_MS);
   for (;;) {
     const found = await look();

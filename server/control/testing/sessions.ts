@@ -13,16 +13,36 @@ export interface SessionOptions {
 }
 
 /** A replica of a new delegate with an open session, written straight into the store. */
-export async function openDelegate(db: Database, id: string, scope: Scope, options: SessionOptions = {}): Promise<SessionRow> {
+export async function openDelegate(
+  db: Database,
+  id: string,
+  scope: Scope,
+  options: SessionOptions = {},
+): Promise<SessionRow> {
   const { account } = scope;
   const { tags = [], capabilities = ["shell.run"], capacity = 10 } = options;
   const worker = `${account}-${id}-${randomUUID().slice(0, 8)}`;
   const hash = randomUUID();
   await writing(db, account, async (w) => {
-    const object = await insertObject(w, { ...scope, collection: "delegates", id, spec: { tags, capacity }, status: {} });
+    const object = await insertObject(w, {
+      ...scope,
+      collection: "delegates",
+      id,
+      spec: { tags, capacity },
+      status: {},
+    });
     const keys = { signKey: "", sealKey: "", clusterUid: undefined, tokenId: "t", version: "1", instance: "i" };
     await insertWorker(w, { ...scope, ...keys, worker, kind: "delegate", objectUid: object.uid, id });
-    const session = { account, worker, instance: "i", version: "1", capabilities, capacity, hash, expiresInSeconds: 86_400 };
+    const session = {
+      account,
+      worker,
+      instance: "i",
+      version: "1",
+      capabilities,
+      capacity,
+      hash,
+      expiresInSeconds: 86_400,
+    };
     await openSessionRow(w, session);
     await w.query("update workers set connected = true where worker = $1", [worker]);
   });

@@ -84,7 +84,10 @@ export class TestWorker {
   async exchange(
     request: Partial<Schemas["ExchangeRequest"]> = {},
   ): Promise<{ objects: Schemas["WorkerObject"][]; tasks: Schemas["WorkerTask"][]; cancel: string[]; answer: Answer }> {
-    const answer = await ask(this.url, "POST", "/v1/worker/exchange", { key: this.session, body: { wait: 0, free: 0, ...request } });
+    const answer = await ask(this.url, "POST", "/v1/worker/exchange", {
+      key: this.session,
+      body: { wait: 0, free: 0, ...request },
+    });
     if (answer.status !== 200) throw new Error(`exchange: ${answer.text}`);
     return {
       objects: answer.body.objects.map((s: Schemas["Signed"]) => this.#read(s)),

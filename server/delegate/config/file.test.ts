@@ -68,5 +68,8 @@ test.each<[string, string, RegExp]>([
 
 test("no file is fine where none was named, and said where one was", () => {
   expect(readConfig({ A: "b" }, join(dir, "none"))).toEqual({ kind: "done", value: { env: { A: "b" }, sources: {} } });
-  expect(readConfig({ OUTPOST_CONFIG_FILE: join(dir, "none") })).toMatchObject({ kind: "stop", reason: "ConfigUnreadable" });
+  expect(readConfig({ OUTPOST_CONFIG_FILE: join(dir, "none") })).toMatchObject({
+    kind: "stop",
+    reason: "ConfigUnreadable",
+  });
 });

@@ -27,7 +27,8 @@ const MAX_BYTES = 1024 * 1024;
 
 const text: Read = (v) => (typeof v === "string" && v !== "" ? v : undefined);
 const number: Read = (v) => (typeof v === "number" && Number.isSafeInteger(v) && v >= 0 ? String(v) : undefined);
-const list: Read = (v) => (Array.isArray(v) && v.every((x) => typeof x === "string" && !x.includes(",")) ? v.join(",") : undefined);
+const list: Read = (v) =>
+  Array.isArray(v) && v.every((x) => typeof x === "string" && !x.includes(",")) ? v.join(",") : undefined;
 const key = (variable: string, read: Read, want: string, ...also: string[]): Key => ({ variable, read, want, also });
 const TEXT = "a text";
 const NUMBER = "a whole number";
@@ -57,7 +58,9 @@ const KEYS: Record<string, Key> = {
   "proxy.url": key("HTTPS_PROXY", text, TEXT, "https_proxy", "HTTP_PROXY", "http_proxy", "PROXY_HOST"),
   "proxy.noProxy": key("NO_PROXY", list, LIST, "no_proxy"),
 };
-const GROUPS = new Set(Object.keys(KEYS).flatMap((name) => (name.includes(".") ? [name.slice(0, name.indexOf("."))] : [])));
+const GROUPS = new Set(
+  Object.keys(KEYS).flatMap((name) => (name.includes(".") ? [name.slice(0, name.indexOf("."))] : [])),
+);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // These decide who the delegate is; they are set where it is started, not for tasks.
 const OWN = /^(OUTPOST_|DELEGATE_|UPGRADER_)/;
@@ -73,7 +76,8 @@ export function readConfig(env: NodeJS.ProcessEnv, fallback = DEFAULT_PATH): Out
     if (statSync(path).size > MAX_BYTES) return stop("ConfigInvalid", `${path} has more than 1 MiB`);
     source = readFileSync(path, "utf8");
   } catch (error) {
-    if (!env.OUTPOST_CONFIG_FILE && (error as NodeJS.ErrnoException).code === "ENOENT") return done({ env, sources: {} });
+    if (!env.OUTPOST_CONFIG_FILE && (error as NodeJS.ErrnoException).code === "ENOENT")
+      return done({ env, sources: {} });
     return stop("ConfigUnreadable", `OUTPOST_CONFIG_FILE: ${(error as Error).message}`);
   }
   const document = parseDocument(source, { logLevel: "silent", uniqueKeys: true });
@@ -93,7 +97,8 @@ function fill(env: NodeJS.ProcessEnv, root: Record<string, unknown>): Omit<Confi
   const filled: NodeJS.ProcessEnv = { ...env };
   const set = (at: string, value: unknown): string | undefined => {
     const known = Object.hasOwn(KEYS, at) ? KEYS[at] : undefined;
-    if (!known) return `${at} is not a setting; the settings are ${Object.keys(KEYS).join(", ")}, labels, env and sources`;
+    if (!known)
+      return `${at} is not a setting; the settings are ${Object.keys(KEYS).join(", ")}, labels, env and sources`;
     const textual = known.read(value);
     if (textual === undefined) return `${at} must be ${known.want}`;
     if (![known.variable, ...(known.also ?? [])].some((name) => env[name])) filled[known.variable] = textual;
@@ -117,7 +122,8 @@ function fill(env: NodeJS.ProcessEnv, root: Record<string, unknown>): Omit<Confi
 /** A label `team: payments` is the tag `team:payments`, beside the tags that are given as such. */
 function labels(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.ProcessEnv): string | undefined {
   if (!isMap(value)) return "labels must be a map";
-  for (const [name, given] of Object.entries(value)) if (typeof given !== "string") return `labels.${name} must be a text`;
+  for (const [name, given] of Object.entries(value))
+    if (typeof given !== "string") return `labels.${name} must be a text`;
   filled.OUTPOST_LABELS =
     env.OUTPOST_LABELS ||
     Object.entries(value)
@@ -127,7 +133,12 @@ function labels(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.ProcessEn
 }
 
 /** Variables for tasks. */
-function variables(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.ProcessEnv, names: string[]): string | undefined {
+function variables(
+  value: unknown,
+  env: NodeJS.ProcessEnv,
+  filled: NodeJS.ProcessEnv,
+  names: string[],
+): string | undefined {
   if (!isMap(value)) return "env must be a map";
   for (const [name, given] of Object.entries(value)) {
     if (!NAME.test(name) || OWN.test(name)) return `env.${name} is not a name that tasks may be given`;
@@ -138,4 +149,5 @@ function variables(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.Proces
   return undefined;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -3,7 +3,11 @@ import { pause } from "../../base/process/pause.ts";
 import { Backoff } from "../../link/transport/retry.ts";
 
 /** Asks again while the answer may change by itself: for so long, and as long as the task runs. */
-export async function patiently<T>(ask: () => Promise<Outcome<T>>, signal: AbortSignal, forMs = 120_000): Promise<Outcome<T>> {
+export async function patiently<T>(
+  ask: () => Promise<Outcome<T>>,
+  signal: AbortSignal,
+  forMs = 120_000,
+): Promise<Outcome<T>> {
   const backoff = new Backoff();
   const ends = performance.now() + forMs;
   for (;;) {

@@ -8,6 +8,7 @@ export async function inside(folder: string, path: string): Promise<Outcome<stri
   const root = await realpath(folder);
   const place = await realpath(join(root, path)).catch(() => undefined);
   if (place === undefined) return stop("PathNotFound", `there is no ${JSON.stringify(path)} among the task's files`);
-  if (place !== root && !place.startsWith(root + sep)) return stop("PathRefused", `${JSON.stringify(path)} leads out of the task's files`);
+  if (place !== root && !place.startsWith(root + sep))
+    return stop("PathRefused", `${JSON.stringify(path)} leads out of the task's files`);
   return done(place);
 }

@@ -17,7 +17,12 @@ test.each<[string, NodeJS.ProcessEnv, Record<string, unknown>]>([
   ["in a Pod", { POD_NAME: "d-0" }, { listen: "0.0.0.0:3460", instance: "d-0" }],
   [
     "names of other delegates",
-    { OUTPOST_ENDPOINT: undefined, MANAGER_HOST_AND_PORT: "outpost.example.com:443", DELEGATE_NAME: "one", ACCOUNT_ID: "acme" },
+    {
+      OUTPOST_ENDPOINT: undefined,
+      MANAGER_HOST_AND_PORT: "outpost.example.com:443",
+      DELEGATE_NAME: "one",
+      ACCOUNT_ID: "acme",
+    },
     { endpoint: "https://outpost.example.com", name: "one", account: "acme" },
   ],
   [

@@ -62,11 +62,15 @@ const WITHHELD = /^(OUTPOST_TOKEN|OUTPOST_TOKEN_FILE|DELEGATE_TOKEN|UPGRADER_TOK
  * PROXY_MANAGER=false it is for tasks only. HTTPS_PROXY wins.
  */
 export function withProxy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (!env.PROXY_HOST || ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].some((name) => env[name])) return env;
-  const user = env.PROXY_USER ? `${encodeURIComponent(env.PROXY_USER)}:${encodeURIComponent(env.PROXY_PASSWORD ?? "")}@` : "";
+  if (!env.PROXY_HOST || ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].some((name) => env[name]))
+    return env;
+  const user = env.PROXY_USER
+    ? `${encodeURIComponent(env.PROXY_USER)}:${encodeURIComponent(env.PROXY_PASSWORD ?? "")}@`
+    : "";
   const url = `${(env.PROXY_SCHEME || "http").toLowerCase()}://${user}${env.PROXY_HOST}${env.PROXY_PORT ? `:${env.PROXY_PORT}` : ""}`;
   const endpoint = endpointOf(env);
-  const direct = env.PROXY_MANAGER?.toLowerCase() === "false" && endpoint.kind === "done" ? new URL(endpoint.value).hostname : "";
+  const direct =
+    env.PROXY_MANAGER?.toLowerCase() === "false" && endpoint.kind === "done" ? new URL(endpoint.value).hostname : "";
   const noProxy = [env.NO_PROXY || env.no_proxy, direct].filter(Boolean).join(",");
   return { ...env, HTTPS_PROXY: url, HTTP_PROXY: url, ...(noProxy ? { NO_PROXY: noProxy } : {}) };
 }
@@ -96,7 +100,10 @@ export function readSettings(env: NodeJS.ProcessEnv): Outcome<Settings> {
   const listen = env.OUTPOST_LISTEN || (inPod ? "0.0.0.0:3460" : "127.0.0.1:3460");
   const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]*):([0-9]{1,5})$/.exec(listen)?.[1];
   if (port === undefined || Number(port) > 65_535)
-    return stop("SettingInvalid", `OUTPOST_LISTEN must be host:port, such as 127.0.0.1:3460; it is ${JSON.stringify(listen)}`);
+    return stop(
+      "SettingInvalid",
+      `OUTPOST_LISTEN must be host:port, such as 127.0.0.1:3460; it is ${JSON.stringify(listen)}`,
+    );
   const taskEnv = (env.OUTPOST_TASK_ENV ?? "").split(",").flatMap((name) => name.trim() || []);
   const wrong = taskEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || WITHHELD.test(name));
   if (wrong !== undefined)
@@ -107,15 +114,21 @@ export function readSettings(env: NodeJS.ProcessEnv): Outcome<Settings> {
   const level = (env.OUTPOST_LOG_LEVEL || env.LOGGING_LEVEL || "info").toLowerCase();
   const logLevel = LEVELS[level];
   if (logLevel === undefined)
-    return stop("SettingInvalid", `OUTPOST_LOG_LEVEL must be debug, info, warn, error or silent; it is ${JSON.stringify(level)}`);
-  const tags = [...new Set(`${env.DELEGATE_TAGS ?? ""},${env.OUTPOST_LABELS ?? ""}`.split(",").flatMap((tag) => tag.trim() || []))];
+    return stop(
+      "SettingInvalid",
+      `OUTPOST_LOG_LEVEL must be debug, info, warn, error or silent; it is ${JSON.stringify(level)}`,
+    );
+  const tags = [
+    ...new Set(`${env.DELEGATE_TAGS ?? ""},${env.OUTPOST_LABELS ?? ""}`.split(",").flatMap((tag) => tag.trim() || [])),
+  ];
   const wrongTag = tags.find((tag) => !/^[A-Za-z0-9][-A-Za-z0-9_.:/]{0,62}$/.test(tag));
   if (wrongTag !== undefined)
     return stop(
       "SettingInvalid",
       `DELEGATE_TAGS and labels give the tag ${JSON.stringify(wrongTag)}; a tag has up to 63 letters, digits and any of -_.:/`,
     );
-  if (tags.length > MAX_TAGS) return stop("SettingInvalid", `DELEGATE_TAGS and labels give ${tags.length} tags; ${MAX_TAGS} are possible`);
+  if (tags.length > MAX_TAGS)
+    return stop("SettingInvalid", `DELEGATE_TAGS and labels give ${tags.length} tags; ${MAX_TAGS} are possible`);
   const sandbox = env.OUTPOST_SANDBOX || "auto";
   if (sandbox !== "auto" && sandbox !== "required" && sandbox !== "off")
     return stop("SettingInvalid", `OUTPOST_SANDBOX must be auto, required or off; it is ${JSON.stringify(sandbox)}`);

@@ -52,8 +52,11 @@ const listen = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 const tls = (from: ServerCertificate, handler: RequestListener = (_, response) => void response.end("{}")) =>
-  listen(createTls({ cert: readFileSync(from.certificate), key: readFileSync(from.key) }, handler) as unknown as Server);
-const html: RequestListener = (_, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>sign in</html>");
+  listen(
+    createTls({ cert: readFileSync(from.certificate), key: readFileSync(from.key) }, handler) as unknown as Server,
+  );
+const html: RequestListener = (_, response) =>
+  void response.writeHead(200, { "content-type": "text/html" }).end("<html>sign in</html>");
 let count = 0;
 const look = (env: NodeJS.ProcessEnv, now?: () => number) =>
   examine(
@@ -68,7 +71,9 @@ const look = (env: NodeJS.ProcessEnv, now?: () => number) =>
     now,
   );
 const of = (checks: Check[], layer: string) => checks.find((check) => check.layer === layer)!;
-const failing = (checks: Check[]) => [...new Set(checks.filter(({ state }) => state === "fail").map(({ layer }) => layer))];
+const failing = (checks: Check[]) => [
+  ...new Set(checks.filter(({ state }) => state === "fail").map(({ layer }) => layer)),
+];
 
 /** A proxy for CONNECT that wants this user, if any. */
 async function proxy(user?: string): Promise<number> {
@@ -91,7 +96,11 @@ async function proxy(user?: string): Promise<number> {
 test("all is well: nothing fails, the token is not used up, and a delegate that works is not disturbed", async () => {
   const env = { OUTPOST_ENDPOINT: service.url };
   const before = await look(env);
-  expect([failing(before), of(before, "token").message, of(before, "identity").state]).toEqual([[], `${tokenId} can be used`, "skipped"]);
+  expect([failing(before), of(before, "token").message, of(before, "identity").state]).toEqual([
+    [],
+    `${tokenId} can be used`,
+    "skipped",
+  ]);
   const workDir = join(dir, "running");
   const delegate = await startDelegate(service, { id: "one", token, workDir });
   try {
@@ -159,14 +168,24 @@ test.each<[string, (env: NodeJS.ProcessEnv) => Promise<NodeJS.ProcessEnv>, strin
     "tls",
     /is for DNS:outpost\.test.*not for localhost/,
   ],
-  ["http where https is expected", async () => ({ OUTPOST_ENDPOINT: service.url.replace("http:", "https:") }), "tls", /does not speak TLS/],
+  [
+    "http where https is expected",
+    async () => ({ OUTPOST_ENDPOINT: service.url.replace("http:", "https:") }),
+    "tls",
+    /does not speak TLS/,
+  ],
   [
     "a sign-in page with status 200",
     async () => ({ OUTPOST_ENDPOINT: `http://127.0.0.1:${await listen(createServer(html))}` }),
     "http",
     /answered 200 with text\/html, which Outpost never does/,
   ],
-  ["a token that was cut", async () => ({ OUTPOST_ENDPOINT: service.url, DELEGATE_TOKEN: token.slice(0, -3) }), "token", /is not complete/],
+  [
+    "a token that was cut",
+    async () => ({ OUTPOST_ENDPOINT: service.url, DELEGATE_TOKEN: token.slice(0, -3) }),
+    "token",
+    /is not complete/,
+  ],
   [
     "a token of another service",
     async () => ({ OUTPOST_ENDPOINT: service.url, DELEGATE_TOKEN: await foreignToken() }),
@@ -209,7 +228,21 @@ test("an expired certificate says when it expired", async () => {
     "request",
   );
   const dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"];
-  openssl("ca", "-config", "config", "-batch", "-selfsign", "-notext", "-keyfile", "key", "-in", "request", ...dates, "-out", "old.crt");
+  openssl(
+    "ca",
+    "-config",
+    "config",
+    "-batch",
+    "-selfsign",
+    "-notext",
+    "-keyfile",
+    "key",
+    "-in",
+    "request",
+    ...dates,
+    "-out",
+    "old.crt",
+  );
   const cert = join(at, "old.crt");
   const port = await tls({ ca: cert, certificate: cert, key: join(at, "key") });
   const checks = await look({ OUTPOST_ENDPOINT: `https://localhost:${port}`, OUTPOST_CA_FILE: cert });
@@ -229,7 +262,10 @@ test("a token that was revoked is told from one that can be used, and neither is
 
 test("a clock that is wrong is a warning with its seconds", async () => {
   const checks = await look({ OUTPOST_ENDPOINT: service.url }, () => Date.now() - 600_000);
-  expect(of(checks, "clock")).toMatchObject({ state: "warn", message: expect.stringMatching(/(599|600|601) s behind/) });
+  expect(of(checks, "clock")).toMatchObject({
+    state: "warn",
+    message: expect.stringMatching(/(599|600|601) s behind/),
+  });
 });
 
 test("through a proxy with a user, and with a private CA, the way is found good", async () => {
@@ -246,18 +282,33 @@ test("through a proxy with a user, and with a private CA, the way is found good"
     HTTPS_PROXY: `http://me:right@127.0.0.1:${await proxy("me:right")}`,
     DELEGATE_TOKEN: await foreignToken(),
   });
-  expect(["dns", "proxy", "tls", "http", "clock"].map((layer) => of(checks, layer).state)).toEqual(["skipped", "ok", "ok", "ok", "ok"]);
+  expect(["dns", "proxy", "tls", "http", "clock"].map((layer) => of(checks, layer).state)).toEqual([
+    "skipped",
+    "ok",
+    "ok",
+    "ok",
+    "ok",
+  ]);
   expect(JSON.stringify(checks)).not.toContain("right@");
 });
 
 test("for machines it is one JSON object, for people a table that ends with the layer", async () => {
   const said: string[] = [];
-  const env = { OUTPOST_ENDPOINT: "https://nowhere.invalid", OUTPOST_WORK_DIR: join(dir, "said"), PATH: process.env.PATH };
+  const env = {
+    OUTPOST_ENDPOINT: "https://nowhere.invalid",
+    OUTPOST_WORK_DIR: join(dir, "said"),
+    PATH: process.env.PATH,
+  };
   const write = (text: string) => void said.push(text);
   expect(await runDoctor(env, { format: "json", colour: false, write })).toBe(1);
   expect(await runDoctor(env, { format: "table", colour: true, write })).toBe(1);
   const { ok, checks } = JSON.parse(said[0]!);
-  expect([ok, checks[1].layer, checks[1].state, checks[3].message]).toEqual([false, "dns", "fail", "not looked at: dns comes first"]);
+  expect([ok, checks[1].layer, checks[1].state, checks[3].message]).toEqual([
+    false,
+    "dns",
+    "fail",
+    "not looked at: dns comes first",
+  ]);
   expect(said[1]).toMatch(/fails at: dns/);
   expect(said[1]).toContain("\u001b[31m");
 });

@@ -20,7 +20,9 @@ export interface DoctorOptions {
 export async function runDoctor(env: NodeJS.ProcessEnv, options: DoctorOptions): Promise<number> {
   const checks = await examine(env, options.now ?? Date.now);
   const healthy = checks.every(({ state }) => state !== "fail");
-  options.write(options.format === "json" ? `${JSON.stringify({ ok: healthy, checks }, null, 2)}\n` : show(checks, options.colour));
+  options.write(
+    options.format === "json" ? `${JSON.stringify({ ok: healthy, checks }, null, 2)}\n` : show(checks, options.colour),
+  );
   return healthy ? 0 : 1;
 }
 
@@ -35,7 +37,9 @@ export async function examine(given: NodeJS.ProcessEnv, now: () => number = Date
     checks.push(...(await checkWire({ endpoint: settings.endpoint, env })));
     if (checks.every(({ state }) => state !== "fail")) {
       const identityFile = join(settings.workDir, "identity.json");
-      checks.push(...(await checkService({ endpoint: settings.endpoint, env, identityFile, version: packageJson.version, now })));
+      checks.push(
+        ...(await checkService({ endpoint: settings.endpoint, env, identityFile, version: packageJson.version, now })),
+      );
     }
     checks.push(await checkSecrets({ settings, env, scopes }));
     const folder = await checkWorkDir(settings);
@@ -44,7 +48,8 @@ export async function examine(given: NodeJS.ProcessEnv, now: () => number = Date
   }
   const broken = checks.find(({ state }) => state === "fail");
   for (const layer of LAYERS)
-    if (!checks.some((check) => check.layer === layer)) checks.push(skipped(layer, `not looked at: ${broken?.layer} comes first`));
+    if (!checks.some((check) => check.layer === layer))
+      checks.push(skipped(layer, `not looked at: ${broken?.layer} comes first`));
   return checks.sort((a, b) => LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer));
 }
 

@@ -31,7 +31,10 @@ export async function checkWorkDir({ workDir }: Settings): Promise<Check> {
   const { bavail, bsize, files, ffree } = await statfs(at);
   const free = Math.floor((bavail * bsize) / MIB);
   if (free < MIN_FREE_MIB)
-    return fail("workdir", `${workDir} has ${free} MiB left on its disk; with less than ${MIN_FREE_MIB} no tasks are taken`);
+    return fail(
+      "workdir",
+      `${workDir} has ${free} MiB left on its disk; with less than ${MIN_FREE_MIB} no tasks are taken`,
+    );
   if (files > 0 && ffree < 1_000) return fail("workdir", `the disk of ${workDir} has ${ffree} inodes left`);
   const state = there ? `${(await isLocked(workDir)) ? "a" : "no"} delegate works in it now` : "it will be made";
   const open = there && (statSync(workDir).mode & 0o044) !== 0;
@@ -56,8 +59,11 @@ export interface SecretsOptions {
 export async function checkSecrets({ settings, env, scopes }: SecretsOptions): Promise<Check> {
   const loaded = await new FileIdentity(join(settings.workDir, "identity.json")).load();
   const enrolment = loaded.kind === "done" ? loaded.value?.enrolment : undefined;
-  if (enrolment?.project) return ok("secrets", "only tasks of its own project run here, and they may have every secret");
-  const where = enrolment ? `the ${enrolment.org ? "organization" : "account"} that the delegate belongs to` : "the delegate's own scope";
+  if (enrolment?.project)
+    return ok("secrets", "only tasks of its own project run here, and they may have every secret");
+  const where = enrolment
+    ? `the ${enrolment.org ? "organization" : "account"} that the delegate belongs to`
+    : "the delegate's own scope";
   const closed = ["env", "file", "kubernetes"].filter((name) => !scopes.has(name));
   const folder = env.OUTPOST_SECRETS_DIR || "/etc/outpost/secrets";
   const listed = [...scopes.keys()].join(", ");

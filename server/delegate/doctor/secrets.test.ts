@@ -14,7 +14,12 @@ test.each<[string, object | undefined, string[], object]>([
     [],
     { state: "ok", message: expect.stringContaining("serve only tasks of the delegate's own scope") },
   ],
-  ["for the account, without scopes", {}, [], { state: "warn", message: expect.stringContaining("no source has scopes") }],
+  [
+    "for the account, without scopes",
+    {},
+    [],
+    { state: "warn", message: expect.stringContaining("no source has scopes") },
+  ],
   [
     "for the account, with scopes",
     {},
@@ -27,11 +32,23 @@ test.each<[string, object | undefined, string[], object]>([
   mkdirSync(workDir);
   if (enrolment) {
     const keys = await makeKeys();
-    const known = { worker: "w", kind: "delegate", account: "a", id: "d", tokenId: "t", serviceKeyId: "k", serviceKey: "s", ...enrolment };
+    const known = {
+      worker: "w",
+      kind: "delegate",
+      account: "a",
+      id: "d",
+      tokenId: "t",
+      serviceKeyId: "k",
+      serviceKey: "s",
+      ...enrolment,
+    };
     const saved = await new FileIdentity(join(workDir, "identity.json")).save({ keys, enrolment: known as never });
     expect(saved.kind).toBe("done");
   }
   const scopes = new Map(listed.map((source) => [source, { scopes: ["*"] }]));
   const env = { OUTPOST_SECRETS_DIR: workDir };
-  expect(await checkSecrets({ settings: { workDir } as never, env, scopes })).toMatchObject({ layer: "secrets", ...want });
+  expect(await checkSecrets({ settings: { workDir } as never, env, scopes })).toMatchObject({
+    layer: "secrets",
+    ...want,
+  });
 });

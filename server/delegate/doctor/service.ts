@@ -46,14 +46,20 @@ export async function checkService(options: ServiceOptions): Promise<Check[]> {
       ok("http", `${endpoint} answers as Outpost does`),
       clock,
       await checkToken(transport, options, identity),
-      loaded.kind === "done" ? await checkIdentity(transport, identity, options.identityFile) : fail("identity", loaded.message),
+      loaded.kind === "done"
+        ? await checkIdentity(transport, identity, options.identityFile)
+        : fail("identity", loaded.message),
     ];
   } finally {
     await transport.close();
   }
 }
 
-async function checkToken(transport: Transport, options: ServiceOptions, identity: Enrolled | undefined): Promise<Check> {
+async function checkToken(
+  transport: Transport,
+  options: ServiceOptions,
+  identity: Enrolled | undefined,
+): Promise<Check> {
   const text = await tokenOf(options.env)();
   if (text === undefined)
     return identity
@@ -69,13 +75,18 @@ async function checkToken(transport: Transport, options: ServiceOptions, identit
     );
   if (proven.kind !== "done") return fail("token", proven.message);
   const refused = await askAbout(transport, token.value, options.version);
-  if (refused.reason === "worker_proof_invalid" && /nonce/i.test(refused.message)) return ok("token", `${token.value.id} can be used`);
+  if (refused.reason === "worker_proof_invalid" && /nonce/i.test(refused.message))
+    return ok("token", `${token.value.id} can be used`);
   const text2 = `${token.value.id}: ${refused.message}`;
   return identity ? warn("token", `${text2} The identity that is kept goes on without it`) : fail("token", text2);
 }
 
 /** Asks with a nonce that the service never gave: a good token is refused for that, and a bad one for itself. */
-async function askAbout(transport: Transport, token: EnrolmentToken, version: string): Promise<{ reason: string; message: string }> {
+async function askAbout(
+  transport: Transport,
+  token: EnrolmentToken,
+  version: string,
+): Promise<{ reason: string; message: string }> {
   const { signKey, sealKey } = await makeKeys();
   const fields = { tokenId: token.id, nonce: "outpost-delegate-doctor", signKey, sealKey, instance: "doctor", version };
   const body = { ...fields, proof: sign(token.seed, `outpost/enrol/v1\n${canonical(fields)}`) };

@@ -29,7 +29,10 @@ export async function checkWire({ endpoint, env }: WireOptions): Promise<Check[]
   if (proxy) {
     const tunnel = await openTunnel(new URL(proxy), target, env);
     if (typeof tunnel === "string") return [...checks, fail("proxy", tunnel)];
-    checks.push(ok("proxy", `${shown(proxy)} connects to ${target}`), skipped("tcp", "the proxy connects to the service"));
+    checks.push(
+      ok("proxy", `${shown(proxy)} connects to ${target}`),
+      skipped("tcp", "the proxy connects to the service"),
+    );
     socket = tunnel;
   } else {
     checks.push(skipped("proxy", "none is set for this address"));
@@ -50,7 +53,9 @@ const last = (checks: Check[]) => checks.at(-1)?.state;
 
 async function checkDns(host: string, what: string): Promise<Check> {
   if (isIP(host)) return skipped("dns", `${host} is an address already`);
-  const late = new Promise<never>((_, reject) => setTimeout(() => reject({ code: "no answer in time" }), DEADLINE_MS).unref());
+  const late = new Promise<never>((_, reject) =>
+    setTimeout(() => reject({ code: "no answer in time" }), DEADLINE_MS).unref(),
+  );
   try {
     const found = await Promise.race([lookup(host, { all: true }), late]);
     return ok("dns", `${host} is ${found.map(({ address }) => address).join(", ")}`);
@@ -71,7 +76,8 @@ function openTcp(host: string, port: number): Promise<Socket | string> {
       resolve(`${host}:${port} does not answer: a firewall or a network policy drops the connection`);
     });
     socket.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "ECONNREFUSED" ? "nothing listens there: look at the port" : "look at firewalls and routes";
+      const why =
+        error.code === "ECONNREFUSED" ? "nothing listens there: look at the port" : "look at firewalls and routes";
       resolve(`no connection to ${host}:${port} (${codeOf(error)}): ${why}`);
     });
   });
@@ -83,7 +89,8 @@ const codeOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;
 function openTunnel(proxy: URL, target: string, env: NodeJS.ProcessEnv): Promise<Socket | string> {
   const name = shown(proxy.href);
   const basic =
-    proxy.username && Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64");
+    proxy.username &&
+    Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64");
   const secure = proxy.protocol === "https:";
   const options = {
     host: proxy.hostname,
@@ -106,7 +113,9 @@ function openTunnel(proxy: URL, target: string, env: NodeJS.ProcessEnv): Promise
       resolve(refusal(name, target, answer.statusCode ?? 0));
     });
     asked.once("timeout", () => asked.destroy(new Error("no answer in time")));
-    asked.once("error", (error) => resolve(`no connection to the proxy ${name} (${codeOf(error)}): look at HTTPS_PROXY`));
+    asked.once("error", (error) =>
+      resolve(`no connection to the proxy ${name} (${codeOf(error)}): look at HTTPS_PROXY`),
+    );
     asked.end();
   });
 }
@@ -132,7 +141,9 @@ async function checkTls(socket: Socket, host: string, env: NodeJS.ProcessEnv): P
     socket.destroy();
     return fail("tls", `OUTPOST_CA_FILE cannot be read: ${(error as Error).message}`);
   }
-  const from = ca ? `the CA in ${env.OUTPOST_CA_FILE} and the usual ones` : "the usual authorities; for a private CA set OUTPOST_CA_FILE";
+  const from = ca
+    ? `the CA in ${env.OUTPOST_CA_FILE} and the usual ones`
+    : "the usual authorities; for a private CA set OUTPOST_CA_FILE";
   return new Promise((resolve) => {
     const end = (check: Check) => {
       clearTimeout(late);
@@ -149,11 +160,22 @@ async function checkTls(socket: Socket, host: string, env: NodeJS.ProcessEnv): P
     const late = setTimeout(() => end(fail("tls", `${host} does not finish the TLS handshake`)), DEADLINE_MS);
     tls.once("secureConnect", () => {
       const peer = tls.getPeerCertificate();
-      if (tls.authorized) return end(ok("tls", `${tls.getProtocol()}, issued by ${issuerOf(peer)}, valid until ${peer.valid_to}`));
-      end(fail("tls", `${explain(String(tls.authorizationError), host, peer)}. It was issued by ${issuerOf(peer)}; trusted are ${from}`));
+      if (tls.authorized)
+        return end(ok("tls", `${tls.getProtocol()}, issued by ${issuerOf(peer)}, valid until ${peer.valid_to}`));
+      end(
+        fail(
+          "tls",
+          `${explain(String(tls.authorizationError), host, peer)}. It was issued by ${issuerOf(peer)}; trusted are ${from}`,
+        ),
+      );
     });
     tls.once("error", (error: NodeJS.ErrnoException) =>
-      end(fail("tls", `${host} does not speak TLS as expected (${codeOf(error)}): look at https:// against http:// and the port`)),
+      end(
+        fail(
+          "tls",
+          `${host} does not speak TLS as expected (${codeOf(error)}): look at https:// against http:// and the port`,
+        ),
+      ),
     );
   });
 }
@@ -163,9 +185,11 @@ function explain(code: string, host: string, peer: PeerCertificate): string {
     return `the certificate expired on ${peer.valid_to}; this machine's clock says ${new Date().toISOString()}`;
   if (code.includes("CERT_NOT_YET_VALID"))
     return `the certificate is valid from ${peer.valid_from}; this machine's clock says ${new Date().toISOString()}`;
-  if (/ALTNAME|HOSTNAME/i.test(code)) return `the certificate is for ${peer.subjectaltname ?? peer.subject?.CN}, not for ${host}`;
+  if (/ALTNAME|HOSTNAME/i.test(code))
+    return `the certificate is for ${peer.subjectaltname ?? peer.subject?.CN}, not for ${host}`;
   return `the certificate is not trusted (${code}): a private CA, or a proxy that inspects TLS`;
 }
 
-const issuerOf = ({ issuer }: PeerCertificate) => [issuer?.CN, issuer?.O].filter(Boolean).join(", ") || "nobody that it names";
+const issuerOf = ({ issuer }: PeerCertificate) =>
+  [issuer?.CN, issuer?.O].filter(Boolean).join(", ") || "nobody that it names";
 const shown = (proxy: string) => new URL(proxy).host;

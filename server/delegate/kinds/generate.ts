@@ -13,7 +13,8 @@ const rows = kinds.toSorted().map((kind) => {
   const name = `${family}${verb[0]!.toUpperCase()}${verb.slice(1)}`;
   const base = `${family}-${verb.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase()}.ts`;
   const file = files.find((one) => one.endsWith(`/${base}`));
-  if (!file) throw new Error(`the kind ${kind} has no file: write server/delegate/kinds/FAMILY/${base}, which exports ${name}`);
+  if (!file)
+    throw new Error(`the kind ${kind} has no file: write server/delegate/kinds/FAMILY/${base}, which exports ${name}`);
   return { kind, name, file };
 });
 const text = [

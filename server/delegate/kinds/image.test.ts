@@ -44,14 +44,19 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
     await secure?.stop();
   });
 
-  const files = (lines: string[], more: Record<string, string> = {}) => ({ files: { Dockerfile: lines.join("\n"), ...more } });
+  const files = (lines: string[], more: Record<string, string> = {}) => ({
+    files: { Dockerfile: lines.join("\n"), ...more },
+  });
 
   test("a build is pushed under each tag, and its digest is the registry's", async () => {
     const tags = [`${registry.host}/team/app:1`, `${registry.host}/team/app:latest`];
     const result = await bench.run(imageBuild, {
-      source: files([`FROM ${base}`, "ARG WHO", "COPY hello.txt /hello.txt", 'RUN echo "$WHO" > /who', "CMD cat /who"], {
-        "hello.txt": "hello",
-      }),
+      source: files(
+        [`FROM ${base}`, "ARG WHO", "COPY hello.txt /hello.txt", 'RUN echo "$WHO" > /who', "CMD cat /who"],
+        {
+          "hello.txt": "hello",
+        },
+      ),
       tags,
       buildArgs: { WHO: "value of the argument" },
       labels: { "org.example.made": "by a task" },
@@ -61,13 +66,15 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
     const manifest = await registry.manifest("team/app", "1");
     expect(result.outputs!.digest).toBe(manifest!.digest);
     expect((await registry.manifest("team/app", "latest"))!.digest).toBe(manifest!.digest);
-    expect((await registry.imageConfig("team/app", "1")).config).toMatchObject({ Labels: { "org.example.made": "by a task" } });
+    expect((await registry.imageConfig("team/app", "1")).config).toMatchObject({
+      Labels: { "org.example.made": "by a task" },
+    });
     const args = readFileSync(join(dir, "args"), "utf8");
-    expect([args.includes(password), args.includes("value of the argument"), result.log.join("\n").includes(password)]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect([
+      args.includes(password),
+      args.includes("value of the argument"),
+      result.log.join("\n").includes(password),
+    ]).toEqual([false, false, false]);
   });
 
   test("an archive is kept without a push, and pushed from there with the same digest to a registry with TLS", async () => {
@@ -80,15 +87,29 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
     });
     expect(made).toMatchObject({ outcome: "succeeded", outputs: { digest: expect.stringMatching(/^sha256:/) } });
     const task = made.dir.split("/").at(-1)!.split(".")[0]!;
-    const auth = { registry: secure.host, username: "robot", password, caCertificate: readFileSync(secure.ca!, "utf8") };
+    const auth = {
+      registry: secure.host,
+      username: "robot",
+      password,
+      caCertificate: readFileSync(secure.ca!, "utf8"),
+    };
     const pushed = await bench.run(imagePush, { artifact: { task, name: "image.tar" }, to: tags, registries: [auth] });
     expect(pushed).toMatchObject({ outcome: "succeeded", outputs: { digest: made.outputs!.digest, tags } });
     expect((await secure.manifest("team/kept", "1"))!.digest).toBe(made.outputs!.digest);
   });
 
   test("an image goes from one registry to another byte by byte", async () => {
-    const auth = { registry: secure.host, username: "robot", password, caCertificate: readFileSync(secure.ca!, "utf8") };
-    const result = await bench.run(imagePush, { from: base, to: [`${secure.host}/copies/busybox:1`], registries: [login, auth] });
+    const auth = {
+      registry: secure.host,
+      username: "robot",
+      password,
+      caCertificate: readFileSync(secure.ca!, "utf8"),
+    };
+    const result = await bench.run(imagePush, {
+      from: base,
+      to: [`${secure.host}/copies/busybox:1`],
+      registries: [login, auth],
+    });
     const there = await registry.manifest("base/busybox", "1");
     expect(result).toMatchObject({ outcome: "succeeded", outputs: { digest: there!.digest } });
     expect((await secure.manifest("copies/busybox", "1"))!.digest).toBe(there!.digest);
@@ -96,7 +117,11 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
 
   test("a step that fails is named with what it said", async () => {
     const source = files([`FROM ${base}`, "RUN echo no such luck >&2; exit 3"]);
-    const result = await bench.run(imageBuild, { source, tags: [`${registry.host}/team/broken:1`], registries: [login] });
+    const result = await bench.run(imageBuild, {
+      source,
+      tags: [`${registry.host}/team/broken:1`],
+      registries: [login],
+    });
     expect(result).toMatchObject({
       outcome: "failed",
       reason: "BuildFailed",
@@ -110,7 +135,11 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
     ["a base that is not there", ["FROM HOST/base/none:1"], /none/],
   ])("%s ends the build and is named", async (_name, lines, want) => {
     const source = files(lines.map((line) => line.replace("HOST", registry.host)));
-    const result = await bench.run(imageBuild, { source, tags: [`${registry.host}/team/wrong:1`], registries: [login] });
+    const result = await bench.run(imageBuild, {
+      source,
+      tags: [`${registry.host}/team/wrong:1`],
+      registries: [login],
+    });
     expect(result).toMatchObject({ outcome: "failed", reason: "BuildFailed", message: expect.stringMatching(want) });
   });
 
@@ -123,18 +152,32 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
 
   test("a build argument cannot turn the builder itself", async () => {
     const tags = [`${registry.host}/team/x:1`];
-    const result = await bench.run(imageBuild, { source: files(["FROM scratch"]), tags, buildArgs: { CONTAINERS_STORAGE_CONF: "/etc" } });
-    expect(result).toMatchObject({ reason: "ParamsInvalid", message: expect.stringContaining("CONTAINERS_STORAGE_CONF") });
+    const result = await bench.run(imageBuild, {
+      source: files(["FROM scratch"]),
+      tags,
+      buildArgs: { CONTAINERS_STORAGE_CONF: "/etc" },
+    });
+    expect(result).toMatchObject({
+      reason: "ParamsInvalid",
+      message: expect.stringContaining("CONTAINERS_STORAGE_CONF"),
+    });
   });
 
   test("what a step has started is gone when the task ends before its time", async () => {
     const source = files([`FROM ${base}`, "RUN echo it has begun; sleep 1000 & sleep 1001"]);
-    const running = bench.run(imageBuild, { source, tags: [`${registry.host}/team/slow:1`], registries: [login] }, { timeoutSeconds: 15 });
+    const running = bench.run(
+      imageBuild,
+      { source, tags: [`${registry.host}/team/slow:1`], registries: [login] },
+      { timeoutSeconds: 15 },
+    );
     await until("its step runs", () => sleepers() === 2);
     const result = await running;
     expect(result.outcome).toBe("failed");
     expect(result.log).toContain("it has begun");
-    await until("nothing of it runs", () => findMarked(`OUTPOST_WORKSPACE=${result.dir}`).length === 0 && sleepers() === 0);
+    await until(
+      "nothing of it runs",
+      () => findMarked(`OUTPOST_WORKSPACE=${result.dir}`).length === 0 && sleepers() === 0,
+    );
   });
 
   test.each<[string, () => Partial<typeof login>, string, RegExp]>([
@@ -150,10 +193,17 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
   test("an image that is not there, and names that are none, are told", async () => {
     const to = [`${registry.host}/team/y:1`];
     const run = (from: string, target = to) => bench.run(imagePush, { from, to: target, registries: [login] });
-    expect(await run(`${registry.host}/base/none:1`)).toMatchObject({ reason: "ImageNotFound", message: expect.stringContaining("none") });
-    expect(await run(`${registry.host}/base/busybox@sha256:${"0".repeat(64)}`)).toMatchObject({ reason: "ImageNotFound" });
+    expect(await run(`${registry.host}/base/none:1`)).toMatchObject({
+      reason: "ImageNotFound",
+      message: expect.stringContaining("none"),
+    });
+    expect(await run(`${registry.host}/base/busybox@sha256:${"0".repeat(64)}`)).toMatchObject({
+      reason: "ImageNotFound",
+    });
     expect(await run(base, [`${registry.host}/Team/y:1`])).toMatchObject({ reason: "ImageNameInvalid" });
-    expect(await run(base, [`${registry.host}/team/y@sha256:${"0".repeat(64)}`])).toMatchObject({ reason: "ImageNameInvalid" });
+    expect(await run(base, [`${registry.host}/team/y@sha256:${"0".repeat(64)}`])).toMatchObject({
+      reason: "ImageNameInvalid",
+    });
     expect(await bench.run(imagePush, { to })).toMatchObject({ reason: "ParamsInvalid" });
   });
 
@@ -163,13 +213,19 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
       outputs: { registry: registry.host, username: "robot" },
     });
     const wrong = await bench.run(registryLogin, { login: { ...login, password: "wrong password" } });
-    expect(wrong).toMatchObject({ outcome: "failed", reason: "LoginRefused", message: expect.stringContaining("robot") });
+    expect(wrong).toMatchObject({
+      outcome: "failed",
+      reason: "LoginRefused",
+      message: expect.stringContaining("robot"),
+    });
   });
 
   test("an open registry proves no login", async () => {
     const open = await startRegistry();
     try {
-      expect(await bench.run(registryLogin, { login: { ...login, registry: open.host } })).toMatchObject({ reason: "LoginNotAsked" });
+      expect(await bench.run(registryLogin, { login: { ...login, registry: open.host } })).toMatchObject({
+        reason: "LoginNotAsked",
+      });
     } finally {
       await open.stop();
     }
@@ -177,13 +233,21 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
 
   test("a certificate that is not trusted is told, and none is passed over", async () => {
     const result = await bench.run(registryLogin, { login: { registry: secure.host, username: "robot", password } });
-    expect(result).toMatchObject({ outcome: "failed", reason: "TlsFailed", message: expect.stringMatching(/certificate/) });
+    expect(result).toMatchObject({
+      outcome: "failed",
+      reason: "TlsFailed",
+      message: expect.stringMatching(/certificate/),
+    });
   });
 
   test("a registry that is not there is told", async () => {
     const auth = { ...login, registry: `127.0.0.1:${await freePort()}` };
     const result = await bench.run(registryLogin, { login: auth }, { timeoutSeconds: 8 });
-    expect(result).toMatchObject({ outcome: "failed", reason: "RegistryUnreachable", message: expect.stringMatching(/no connection/) });
+    expect(result).toMatchObject({
+      outcome: "failed",
+      reason: "RegistryUnreachable",
+      message: expect.stringMatching(/no connection/),
+    });
   });
 });
 

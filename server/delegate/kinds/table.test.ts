@@ -19,7 +19,15 @@ test("what is not installed is not offered, and said", async () => {
   const { able, lacking } = await capabilities({ PATH: "/nonexistent" });
   expect([...able, ...lacking.map(({ kind }) => kind)].sort()).toEqual(Object.keys(KINDS).sort());
   // Kinds that are made of libraries alone.
-  for (const kind of ["shell.run", "http.request", "artifact.upload", "image.push", "registry.login", "ecr.login", "ecs.deploy"])
+  for (const kind of [
+    "shell.run",
+    "http.request",
+    "artifact.upload",
+    "image.push",
+    "registry.login",
+    "ecr.login",
+    "ecs.deploy",
+  ])
     expect(able).toContain(kind);
   expect(lacking).toContainEqual({ kind: "git.clone", why: "git is not installed" });
   // 256 is the contract's length.

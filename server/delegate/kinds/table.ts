@@ -9,8 +9,12 @@ export const tryKind = (name: string): TaskKindHandler | undefined =>
   Object.hasOwn(KINDS, name) ? KINDS[name as Schemas["TaskKind"]] : undefined;
 
 /** What this installation can run, and why it cannot run the rest. */
-export async function capabilities(env: NodeJS.ProcessEnv): Promise<{ able: string[]; lacking: { kind: string; why: string }[] }> {
-  const checked = await Promise.all(Object.entries(KINDS).map(async ([kind, { lacks }]) => ({ kind, why: await lacks(env) })));
+export async function capabilities(
+  env: NodeJS.ProcessEnv,
+): Promise<{ able: string[]; lacking: { kind: string; why: string }[] }> {
+  const checked = await Promise.all(
+    Object.entries(KINDS).map(async ([kind, { lacks }]) => ({ kind, why: await lacks(env) })),
+  );
   return {
     able: checked.filter(({ why }) => why === undefined).map(({ kind }) => kind),
     lacking: checked.flatMap(({ kind, why }) => (why === undefined ? [] : [{ kind, why }])),

@@ -89,7 +89,10 @@ test("the end reaches a nested tree that ignores being asked, within 5 s", async
   const ran = start(
     `trap "" TERM; sh -c '${inner}' & setsid sh -c '${inner}' & (setsid sh -c '${inner}' &) ; echo up; while :; do sleep 1; done`,
   );
-  await until("three nested shells", () => existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === 3);
+  await until(
+    "three nested shells",
+    () => existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === 3,
+  );
   const from = Date.now();
   ran.stop.abort();
   expect(await ran.ended).toMatchObject({ kind: "done", value: 137 });
@@ -111,7 +114,9 @@ test("a reader that is slow holds the command back instead of filling the memory
     release = resolve;
   });
   let seen = 0;
-  const ran = start("yes 0123456789 | head -c 8000000; echo end >&2", { write: () => (++seen === 1 ? gate : undefined) });
+  const ran = start("yes 0123456789 | head -c 8000000; echo end >&2", {
+    write: () => (++seen === 1 ? gate : undefined),
+  });
   await until("the first line", () => seen > 0);
   expect(seen).toBeLessThan(200);
   release();
@@ -148,7 +153,9 @@ test.each([
     const { existsSync } = await import("node:fs");
     while (!existsSync(${JSON.stringify(file)})) await new Promise((r) => setTimeout(r, 10));
     process.kill(process.pid, "SIGKILL");`;
-  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { timeout: 120_000 });
+  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    timeout: 120_000,
+  });
   expect(ran.signal).toBe("SIGKILL");
   const pid = Number(readFileSync(file, "utf8"));
   await until("the end of the orphan", () => !lives(pid), 3_000);

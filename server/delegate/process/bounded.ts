@@ -74,7 +74,12 @@ export const supervised = SUPERVISOR !== undefined;
  */
 export async function runBounded(command: Command, options: BoundedOptions): Promise<Outcome<number>> {
   if (options.signal.aborted) return stop("Ended", "it was not started");
-  const run = [String(Math.floor(options.memoryBytes / 1024)), (options.enter ?? []).join(":"), command.file, ...command.args];
+  const run = [
+    String(Math.floor(options.memoryBytes / 1024)),
+    (options.enter ?? []).join(":"),
+    command.file,
+    ...command.args,
+  ];
   // The texts travel to the supervisor with this between them.
   if ([...run, ...Object.entries(command.env).flat()].some((text) => text.includes("\0")))
     return stop("NotStarted", "its process could not be started: an argument or a variable holds a NUL character");
@@ -92,7 +97,8 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
     child.once("error", (error) => resolve(stop("NotStarted", `its process could not be started: ${error.message}`)));
     child.once("exit", (code, signal) => {
       // The group's number is ours for as long as the group has members: this is the last moment to use it.
-      if (!SUPERVISOR && child.pid !== undefined) signalTree({ variable: options.mark, uid: options.uid, group: child.pid }, "SIGKILL");
+      if (!SUPERVISOR && child.pid !== undefined)
+        signalTree({ variable: options.mark, uid: options.uid, group: child.pid }, "SIGKILL");
       alive = false;
       if (!control) resolve(done(code ?? 128 + signalNumber(signal)));
     });
@@ -141,7 +147,10 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
   return outcome.kind === "done" ? stop("ProcessesLeft", `${left} of its processes could not be ended`) : outcome;
 }
 
-const LOST = stop("SupervisorLost", "the process that supervises its processes was ended from outside; all of them were ended with it");
+const LOST = stop(
+  "SupervisorLost",
+  "the process that supervises its processes was ended from outside; all of them were ended with it",
+);
 
 function start({ cwd, env }: Command, { mark }: BoundedOptions, run: readonly string[]) {
   const at = mark.indexOf("=");
@@ -176,5 +185,14 @@ async function pump(stream: Readable, name: Stream, write: WriteLine): Promise<v
   for (const line of lines.end()) await write(name, line);
 }
 
-const SIGNALS: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 };
+const SIGNALS: Record<string, number> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGPIPE: 13,
+  SIGTERM: 15,
+};
 const signalNumber = (signal: NodeJS.Signals | null) => SIGNALS[signal ?? ""] ?? 0;

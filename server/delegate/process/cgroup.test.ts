@@ -10,16 +10,33 @@ const groups = findGroups();
 const possible = groups ? test : test.skip;
 const run = (script: string, enter: readonly string[]) =>
   runBounded(
-    { file: "/bin/sh", args: ["-c", script], cwd: dir, env: { PATH: process.env.PATH!, OUTPOST_WORKSPACE: join(dir, "w") } },
-    { mark: `OUTPOST_WORKSPACE=${join(dir, "w")}`, memoryBytes: 0, enter, write: () => undefined, signal: AbortSignal.timeout(20_000) },
+    {
+      file: "/bin/sh",
+      args: ["-c", script],
+      cwd: dir,
+      env: { PATH: process.env.PATH!, OUTPOST_WORKSPACE: join(dir, "w") },
+    },
+    {
+      mark: `OUTPOST_WORKSPACE=${join(dir, "w")}`,
+      memoryBytes: 0,
+      enter,
+      write: () => undefined,
+      signal: AbortSignal.timeout(20_000),
+    },
   );
 
-possible("the kernel holds the memory of a whole tree, though each process is within the bound, and that is known", async () => {
-  const group = groups!.open({ memoryBytes: 200 * MIB, processes: 0 });
-  await run("for i in 1 2 3; do (head -c 100000000 /dev/zero; sleep 1) | tail -c 100000000 > /dev/null & done; wait", group.enter);
-  expect(group.exceeded()).toBe("MemoryExceeded");
-  await group.close();
-});
+possible(
+  "the kernel holds the memory of a whole tree, though each process is within the bound, and that is known",
+  async () => {
+    const group = groups!.open({ memoryBytes: 200 * MIB, processes: 0 });
+    await run(
+      "for i in 1 2 3; do (head -c 100000000 /dev/zero; sleep 1) | tail -c 100000000 > /dev/null & done; wait",
+      group.enter,
+    );
+    expect(group.exceeded()).toBe("MemoryExceeded");
+    await group.close();
+  },
+);
 
 possible("the kernel refuses more processes than allowed, to root too, and nothing else is", async () => {
   const group = groups!.open({ memoryBytes: 0, processes: 20 });

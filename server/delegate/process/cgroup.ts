@@ -57,7 +57,10 @@ export function findGroups(root = "/sys/fs/cgroup", proc = "/proc/self/cgroup"):
  * where the group was given to it alone (`Delegate=yes` of systemd).
  */
 function divide(dir: string): string | undefined {
-  if (!writable(dir) || !["memory", "pids"].every((name) => read(join(dir, "cgroup.controllers")).split(/\s/).includes(name)))
+  if (
+    !writable(dir) ||
+    !["memory", "pids"].every((name) => read(join(dir, "cgroup.controllers")).split(/\s/).includes(name))
+  )
     return undefined;
   try {
     const others = read(join(dir, "cgroup.procs"))
@@ -82,7 +85,8 @@ function openV2(dir: string, { memoryBytes, processes }: Pick<Bounds, "memoryByt
     ] as const)
       set(join(dir, file), value);
   if (processes) set(join(dir, "pids.max"), processes);
-  const count = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(join(dir, file)))?.[1] ?? 0);
+  const count = (file: string, name: string) =>
+    Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(join(dir, file)))?.[1] ?? 0);
   return {
     enter: [join(dir, "cgroup.procs")],
     exceeded: () => {
@@ -93,7 +97,11 @@ function openV2(dir: string, { memoryBytes, processes }: Pick<Bounds, "memoryByt
   };
 }
 
-function openV1(memory: string, pids: string, { memoryBytes, processes }: Pick<Bounds, "memoryBytes" | "processes">): Group {
+function openV1(
+  memory: string,
+  pids: string,
+  { memoryBytes, processes }: Pick<Bounds, "memoryBytes" | "processes">,
+): Group {
   for (const dir of [memory, pids]) mkdirSync(dir);
   if (memoryBytes) set(join(memory, "memory.limit_in_bytes"), memoryBytes);
   if (processes) set(join(pids, "pids.max"), processes);

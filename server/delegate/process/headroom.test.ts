@@ -55,6 +55,10 @@ test("what is left is measured, and a threshold makes it full with a constant fo
   await Promise.all([free.ready, busy.ready]);
   free.stop();
   busy.stop();
-  expect(free.now).toEqual({ cpuPercent: expect.any(Number), memoryMiB: expect.any(Number), diskMiB: expect.any(Number) });
+  expect(free.now).toEqual({
+    cpuPercent: expect.any(Number),
+    memoryMiB: expect.any(Number),
+    diskMiB: expect.any(Number),
+  });
   expect([busy.full, said]).toEqual(["MemoryLow", ["no new tasks are taken: there is too little memory left"]]);
 });

@@ -83,7 +83,8 @@ export class Resources {
     if (now.diskMiB !== undefined && now.diskMiB < MIN_FREE_MIB) return "DiskFull";
     if (now.files !== undefined && now.files < MIN_FREE_FILES) return "DiskFull";
     const { free, total } = now.memory;
-    if (free < MIN_MEMORY_MIB * MIB || (memoryThreshold && (1 - free / total) * 100 >= memoryThreshold)) return "MemoryLow";
+    if (free < MIN_MEMORY_MIB * MIB || (memoryThreshold && (1 - free / total) * 100 >= memoryThreshold))
+      return "MemoryLow";
     if (cpuThreshold && 100 - now.cpuPercent >= cpuThreshold) return "CpuBusy";
     return undefined;
   }
@@ -129,7 +130,9 @@ export function memoryOf(root = "/sys/fs/cgroup", proc = "/proc"): { free: numbe
   const v2 = /^0::(.*)$/m.exec(lines)?.[1];
   const v1 = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(lines)?.[1];
   const places = [
-    ...(v2 === undefined ? [] : [join(root, v2), root].map((dir) => [dir, "memory.max", "memory.current", "inactive_file"])),
+    ...(v2 === undefined
+      ? []
+      : [join(root, v2), root].map((dir) => [dir, "memory.max", "memory.current", "inactive_file"])),
     ...(v1 === undefined
       ? []
       : [join(root, "memory", v1), join(root, "memory")].map((dir) => [

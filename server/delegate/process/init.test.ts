@@ -8,7 +8,14 @@ const dir = temporaryFolder();
 const said: string[] = [];
 const log = { ...SILENT, info: (_: object, message: string) => void said.push(message) };
 const run = (script: string, deadlineMs = 10_000) =>
-  runInit({ script, workDir: dir, env: { PATH: process.env.PATH! }, deadlineMs, log, signal: new AbortController().signal });
+  runInit({
+    script,
+    workDir: dir,
+    env: { PATH: process.env.PATH! },
+    deadlineMs,
+    log,
+    signal: new AbortController().signal,
+  });
 
 test.each<[string, string, number, object]>([
   ["that ends well", "echo hello; touch made", 10_000, { kind: "done" }],
@@ -16,7 +23,10 @@ test.each<[string, string, number, object]>([
   ["that does not end", "sleep 60", 300, { kind: "stop", reason: "InitFailed", message: /within 0.3 s/ }],
 ])("an init script %s is said", async (_name, script, ms, want) => {
   const message = (want as { message?: RegExp }).message;
-  expect(await run(script, ms)).toMatchObject({ ...want, ...(message ? { message: expect.stringMatching(message) } : {}) });
+  expect(await run(script, ms)).toMatchObject({
+    ...want,
+    ...(message ? { message: expect.stringMatching(message) } : {}),
+  });
 });
 
 test("its output stands in the delegate's log, and it ran in the work folder", () => {

@@ -36,10 +36,12 @@ export async function runInit({ script, workDir, env, deadlineMs, log, signal }:
       signal: AbortSignal.any([signal, late]),
     },
   );
-  if (late.aborted) return stop("InitFailed", `INIT_SCRIPT did not end within ${deadlineMs / 1_000} s (OUTPOST_INIT_SECONDS)`);
+  if (late.aborted)
+    return stop("InitFailed", `INIT_SCRIPT did not end within ${deadlineMs / 1_000} s (OUTPOST_INIT_SECONDS)`);
   if (signal.aborted) return stop("Cancelled", "INIT_SCRIPT was ended: the delegate was asked to leave");
   if (ran.kind !== "done") return stop("InitFailed", `INIT_SCRIPT: ${ran.message}`);
-  if (ran.value !== 0) return stop("InitFailed", `INIT_SCRIPT exited with ${ran.value}; what it said stands in the log above`);
+  if (ran.value !== 0)
+    return stop("InitFailed", `INIT_SCRIPT exited with ${ran.value}; what it said stands in the log above`);
   log.info({ seconds: Math.round((performance.now() - started) / 100) / 10 }, "INIT_SCRIPT has ended");
   return done(undefined);
 }

@@ -62,7 +62,12 @@ const FILTERED = new Set<NodeJS.Architecture>(["x64", "arm64"]);
 export function needsKeeper(env: NodeJS.ProcessEnv, kernel = release(), root = process.getuid?.() === 0): boolean {
   if (env.OUTPOST_SANDBOX === "off") return true;
   const [major = 0, minor = 0] = kernel.split(".").map(Number);
-  return !root && (major < SCOPED_SIGNALS[0] || (major === SCOPED_SIGNALS[0] && minor < SCOPED_SIGNALS[1]) || !FILTERED.has(process.arch));
+  return (
+    !root &&
+    (major < SCOPED_SIGNALS[0] ||
+      (major === SCOPED_SIGNALS[0] && minor < SCOPED_SIGNALS[1]) ||
+      !FILTERED.has(process.arch))
+  );
 }
 
 /** Starts this very program again below a keeper and gives its exit code; undefined where it has one, needs none, or none can be had. */

@@ -13,9 +13,14 @@ setTimeout(() => console.log(JSON.stringify(said)), 100);
 `;
 
 test("an error that nothing takes is logged, and the process goes on", () => {
-  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", PROGRAM], { encoding: "utf8" });
+  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", PROGRAM], {
+    encoding: "utf8",
+  });
   const start = "a defect of the delegate: an error that nothing took; its tasks go on";
-  expect([ran.status, JSON.parse(ran.stdout || "null")]).toEqual([0, [`${start}: Error: no listener`, `${start}: Error: no catch`]]);
+  expect([ran.status, JSON.parse(ran.stdout || "null")]).toEqual([
+    0,
+    [`${start}: Error: no listener`, `${start}: Error: no catch`],
+  ]);
 }, 30_000);
 
 test("a hundred of them in a minute end the process, and it can be taken back", () => {

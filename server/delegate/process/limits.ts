@@ -83,7 +83,11 @@ function pidsNow(mark: Mark): ReturnType<typeof findTree> {
 }
 
 /** What of a disk's bounds a task exceeds. */
-async function lookAtDisk({ diskBytes, files }: Bounds, { dir }: Workspace, mark: Mark | undefined): Promise<string | undefined> {
+async function lookAtDisk(
+  { diskBytes, files }: Bounds,
+  { dir }: Workspace,
+  mark: Mark | undefined,
+): Promise<string | undefined> {
   const share = files ? Math.min(files, Math.max(FEW_FILES, await freeFiles(dir))) : Number.POSITIVE_INFINITY;
   const most = diskBytes || Number.POSITIVE_INFINITY;
   const { bytes, entries, deep } = await usageIn(dir, { bytes: most, entries: share });

@@ -11,7 +11,10 @@ afterAll(() => running.map((child) => child.kill("SIGKILL")));
 
 /** A Perl program that says when it is ready, and then waits. */
 async function holder(script: string): Promise<number> {
-  const child = spawn("perl", ["-e", `$| = 1; ${script}; print "ready"; sleep 600`], { cwd: dir, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn("perl", ["-e", `$| = 1; ${script}; print "ready"; sleep 600`], {
+    cwd: dir,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   running.push(child);
   await once(child.stdout!, "data");
   return child.pid!;
@@ -24,7 +27,9 @@ test("a removed file that is held open counts on the disk, once for all descript
 });
 
 test("a file with a name and a file that is not held count nothing here", async () => {
-  const pid = await holder(`open F, ">", "named"; syswrite F, "x" x 2**20; open G, ">", "gone"; unlink "gone"; close G`);
+  const pid = await holder(
+    `open F, ">", "named"; syswrite F, "x" x 2**20; open G, ">", "gone"; unlink "gone"; close G`,
+  );
   expect(await heldBy([pid, 2 ** 30])).toEqual({ disk: 0, memory: 0 });
 });
 

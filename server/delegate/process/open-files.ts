@@ -37,11 +37,13 @@ export async function heldBy(pids: readonly number[], proc = "/proc"): Promise<H
   if (held.memory <= SMALL) return { ...held, memory: 0 };
   const mapped = new Map<string, number>();
   for (const pid of holders) {
-    for (const [inode, bytes] of mappedIn(read(`${proc}/${pid}/smaps`))) mapped.set(inode, (mapped.get(inode) ?? 0) + bytes);
+    for (const [inode, bytes] of mappedIn(read(`${proc}/${pid}/smaps`)))
+      mapped.set(inode, (mapped.get(inode) ?? 0) + bytes);
     if (slices.over) await slices.next();
   }
   held.memory = 0;
-  for (const { bytes, memory, inode } of found.values()) if (memory) held.memory += Math.max(0, bytes - (mapped.get(inode) ?? 0));
+  for (const { bytes, memory, inode } of found.values())
+    if (memory) held.memory += Math.max(0, bytes - (mapped.get(inode) ?? 0));
   return held;
 }
 

@@ -150,7 +150,11 @@ export class Control {
 
   /** The command with all of its environment. Neither stands in a command line or an environment of the supervisor. */
   start(command: readonly string[], env: Record<string, string>): void {
-    const texts = [String(command.length), ...command, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+    const texts = [
+      String(command.length),
+      ...command,
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    ];
     const frame = Buffer.from(texts.join("\0"));
     this.#pipe.write(`${frame.length}\n`);
     this.#pipe.write(frame);

@@ -39,7 +39,8 @@ export function findTree({ variable, root, keeper, group, uid }: Mark, proc = "/
       (root !== undefined && stat.parent === root) ||
       (keeper !== undefined && stat.parent === keeper) ||
       (group !== undefined && (stat.group === group || stat.session === group));
-    if (near || (uid !== undefined && ownerOf(proc, stat.pid) === uid) || carries(proc, stat.pid, variable)) found.add(stat.pid);
+    if (near || (uid !== undefined && ownerOf(proc, stat.pid) === uid) || carries(proc, stat.pid, variable))
+      found.add(stat.pid);
   }
   for (let size = -1; size !== found.size; ) {
     size = found.size;
@@ -114,7 +115,9 @@ export function usageOf(pids: readonly number[], proc = "/proc"): { bytes: numbe
 
 /** Processes and threads of a user, as the kernel counts them for its bound. */
 export function threadsOf(uid: number, proc = "/proc"): number {
-  const pids = list(proc).flatMap((name) => (/^\d+$/.test(name) && ownerOf(proc, Number(name)) === uid ? [Number(name)] : []));
+  const pids = list(proc).flatMap((name) =>
+    /^\d+$/.test(name) && ownerOf(proc, Number(name)) === uid ? [Number(name)] : [],
+  );
   return usageOf(pids, proc).threads;
 }
 
@@ -122,7 +125,9 @@ export function threadsOf(uid: number, proc = "/proc"): number {
 export function findMarked(prefix: string, proc = "/proc"): number[] {
   return list(proc).flatMap((name) => {
     const pid = Number(name);
-    return /^\d+$/.test(name) && pid !== process.pid && `\0${read(`${proc}/${name}/environ`)}`.includes(`\0${prefix}`) ? [pid] : [];
+    return /^\d+$/.test(name) && pid !== process.pid && `\0${read(`${proc}/${name}/environ`)}`.includes(`\0${prefix}`)
+      ? [pid]
+      : [];
   });
 }
 
@@ -137,7 +142,8 @@ function statOf(proc: string, name: string): Stat | undefined {
 
 const ownerOf = (proc: string, pid: number) => statSync(`${proc}/${pid}`, { throwIfNoEntry: false })?.uid;
 
-const carries = (proc: string, pid: number, variable: string) => `\0${read(`${proc}/${pid}/environ`)}`.includes(`\0${variable}\0`);
+const carries = (proc: string, pid: number, variable: string) =>
+  `\0${read(`${proc}/${pid}/environ`)}`.includes(`\0${variable}\0`);
 
 function list(path: string): string[] {
   try {

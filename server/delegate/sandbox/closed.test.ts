@@ -19,24 +19,39 @@ function home(asRoot: boolean): { path: string; files: string[]; env: Record<str
   mkdirSync(join(path, "bin"), { mode: 0o700 });
   writeFileSync(join(path, "bin/own-tool"), "#!/bin/sh\necho tool\n", { mode: 0o700 });
   if (ROOT && !asRoot)
-    for (const each of [path, ...files, join(path, "secrets"), join(path, ".ssh"), join(path, "bin"), join(path, "bin/own-tool")])
+    for (const each of [
+      path,
+      ...files,
+      join(path, "secrets"),
+      join(path, ".ssh"),
+      join(path, "bin"),
+      join(path, "bin/own-tool"),
+    ])
       chownSync(each, 12_345, 12_345);
   const [token, , , config] = files as [string, string, string, string];
-  const env = { HOME: path, OUTPOST_TOKEN_FILE: token, OUTPOST_SECRETS_DIR: join(path, "secrets"), OUTPOST_CONFIG_FILE: config };
+  const env = {
+    HOME: path,
+    OUTPOST_TOKEN_FILE: token,
+    OUTPOST_SECRETS_DIR: join(path, "secrets"),
+    OUTPOST_CONFIG_FILE: config,
+  };
   return { path, files, env };
 }
 const reads = (files: readonly string[]) => `cat ${files.join(" ")} 2>/dev/null; own-tool 2>/dev/null; echo end`;
 const shared = WAYS_HERE.filter((way) => !way.startsWith("uid"));
 
-test.each(WAYS_HERE)("%s: token, settings, secrets and keys in the home of the delegate cannot be read", async (way) => {
-  const { path, files, env } = home(way.startsWith("uid"));
-  // A user of an attempt cannot walk through a home that is closed; with mounts it need not.
-  const inside = way.includes("mount") || !way.startsWith("uid");
-  const work = inside ? { HOSTILE_WORK_DIR: join(path, ".local/share/outpost/delegate") } : undefined;
-  const got = await hostile(dir, way, reads(files), { ...env, ...work });
-  expect([got.level, got.lines]).toEqual([way, ["end"]]);
-  expect(got.findings.find(({ name }) => name === "credentials")?.on).toBe(true);
-});
+test.each(WAYS_HERE)(
+  "%s: token, settings, secrets and keys in the home of the delegate cannot be read",
+  async (way) => {
+    const { path, files, env } = home(way.startsWith("uid"));
+    // A user of an attempt cannot walk through a home that is closed; with mounts it need not.
+    const inside = way.includes("mount") || !way.startsWith("uid");
+    const work = inside ? { HOSTILE_WORK_DIR: join(path, ".local/share/outpost/delegate") } : undefined;
+    const got = await hostile(dir, way, reads(files), { ...env, ...work });
+    expect([got.level, got.lines]).toEqual([way, ["end"]]);
+    expect(got.findings.find(({ name }) => name === "credentials")?.on).toBe(true);
+  },
+);
 
 test.each(shared)("%s: the same in a home beside the work folder, while a program in it can be run", async (way) => {
   const { path, files, env } = home(false);
@@ -50,7 +65,10 @@ test.each(shared)("%s: what a linked token file leads to is closed too", async (
   writeFileSync(real, "STOLEN", { mode: 0o600 });
   if (ROOT) chownSync(real, 12_345, 12_345);
   symlinkSync(real, join(path, "secrets/link"));
-  const got = await hostile(dir, way, reads([real, ...files]), { ...env, OUTPOST_TOKEN_FILE: join(path, "secrets/link") });
+  const got = await hostile(dir, way, reads([real, ...files]), {
+    ...env,
+    OUTPOST_TOKEN_FILE: join(path, "secrets/link"),
+  });
   expect([got.level, got.lines]).toEqual([way, ["end"]]);
 });
 
@@ -61,29 +79,36 @@ test.each(shared)("%s: what a linked token file leads to is closed too", async (
     chmodSync(path, 0o755);
     chmodSync(files[0]!, 0o644);
     const got = await hostile(dir, "uid", "echo end", env);
-    expect(got.findings.find(({ name }) => name === "credentials")).toMatchObject({ on: false, why: expect.stringContaining("chmod 600") });
+    expect(got.findings.find(({ name }) => name === "credentials")).toMatchObject({
+      on: false,
+      why: expect.stringContaining("chmod 600"),
+    });
     expect((await hostile(dir, "uid", "echo end", { ...env, HOSTILE_MODE: "required" })).level).toBe("none");
   },
 );
 
 const MOUNTS = WAYS_HERE.filter((way) => way.includes("mount"));
 
-(ROOT ? test : test.skip).each(MOUNTS)("%s: a link in the place of a task's tmp shows its next command nothing more", async (way) => {
-  // Beside /tmp, so that each attempt has a /tmp of its own.
-  const outer = mkdtempSync("/opt/sandbox-");
-  try {
-    chmodSync(outer, 0o755);
-    if (!way.startsWith("uid")) chownSync(outer, 12_345, 12_345);
-    const first = 'mv "$TMPDIR" "$TMPDIR.old" && ln -s "$(dirname "$(dirname "$IDENTITY")")" "$TMPDIR" && echo linked';
-    const got = await hostile(dir, way, "cat /tmp/work/identity.json && echo OPEN; ls /tmp; echo ran", {
-      HOSTILE_FIRST: first,
-      HOSTILE_WORK_DIR: join(outer, "work"),
-    });
-    expect(got.lines).toEqual(["linked", "the task has replaced its tmp folder"]);
-  } finally {
-    rmSync(outer, { recursive: true, force: true });
-  }
-});
+(ROOT ? test : test.skip).each(MOUNTS)(
+  "%s: a link in the place of a task's tmp shows its next command nothing more",
+  async (way) => {
+    // Beside /tmp, so that each attempt has a /tmp of its own.
+    const outer = mkdtempSync("/opt/sandbox-");
+    try {
+      chmodSync(outer, 0o755);
+      if (!way.startsWith("uid")) chownSync(outer, 12_345, 12_345);
+      const first =
+        'mv "$TMPDIR" "$TMPDIR.old" && ln -s "$(dirname "$(dirname "$IDENTITY")")" "$TMPDIR" && echo linked';
+      const got = await hostile(dir, way, "cat /tmp/work/identity.json && echo OPEN; ls /tmp; echo ran", {
+        HOSTILE_FIRST: first,
+        HOSTILE_WORK_DIR: join(outer, "work"),
+      });
+      expect(got.lines).toEqual(["linked", "the task has replaced its tmp folder"]);
+    } finally {
+      rmSync(outer, { recursive: true, force: true });
+    }
+  },
+);
 
 test.each(MOUNTS)("%s: shared memory, locks and queues of one command are not those of the next", async (way) => {
   const left =

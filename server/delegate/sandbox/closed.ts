@@ -53,7 +53,12 @@ function besides(folder: string, kept: readonly string[]): string[] {
 }
 
 /** What tasks read all the same: folders of programs, and more, below what is closed. One that holds something closed is not among them. */
-export function shownOf(paths: readonly string[], { cover, hidden }: Closed, workDir: string, mounts: boolean): string[] {
+export function shownOf(
+  paths: readonly string[],
+  { cover, hidden }: Closed,
+  workDir: string,
+  mounts: boolean,
+): string[] {
   const closed = [workDir, ...hidden].map((path) => realpathSync(path));
   return [...new Set(paths)].filter((path) => {
     if (!isAbsolute(path) || !existsSync(path)) return false;
@@ -124,7 +129,8 @@ function samplesOf(paths: readonly string[], except: readonly string[]): string[
     try {
       const stat = statSync(path);
       if (stat.isDirectory())
-        for (const entry of readdirSync(path, { withFileTypes: true })) if (!entry.isSymbolicLink()) open.push(join(path, entry.name));
+        for (const entry of readdirSync(path, { withFileTypes: true }))
+          if (!entry.isSymbolicLink()) open.push(join(path, entry.name));
       if (!stat.isFile() || stat.size === 0) continue;
       accessSync(path, constants.R_OK);
       found.push(path);
@@ -135,6 +141,7 @@ function samplesOf(paths: readonly string[], except: readonly string[]): string[
   return found;
 }
 
-export const within = (path: string, folder: string) => path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+export const within = (path: string, folder: string) =>
+  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 
 const ancestors = (path: string): string[] => (dirname(path) === path ? [] : [...ancestors(dirname(path)), path]);

@@ -9,6 +9,8 @@ test("a delegate leaves no core dump, and no program of its user can allow one a
     const bound = /^Max core file size +(\\S+) +(\\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
     process.stdout.write([done, bound[1], bound[2]].join(" "));`;
   const node = [process.execPath, "--import", "tsx", "--input-type=module", "-e", program];
-  const ran = spawnSync("sh", ["-c", 'ulimit -c unlimited 2>/dev/null; exec "$@"', "sh", ...node], { encoding: "utf8" });
+  const ran = spawnSync("sh", ["-c", 'ulimit -c unlimited 2>/dev/null; exec "$@"', "sh", ...node], {
+    encoding: "utf8",
+  });
   expect([ran.stderr, ran.stdout]).toEqual(["", "true 0 0"]);
 });

@@ -7,5 +7,7 @@ import { tool } from "./ways.ts";
  */
 export function forbidCoreDumps(): boolean {
   if (process.platform !== "linux") return false;
-  return spawnSync(tool("prlimit"), ["--pid", String(process.pid), "--core=0:0"], { stdio: "ignore", env: {} }).status === 0;
+  return (
+    spawnSync(tool("prlimit"), ["--pid", String(process.pid), "--core=0:0"], { stdio: "ignore", env: {} }).status === 0
+  );
 }

@@ -46,7 +46,11 @@ supervisors() {
 `;
 const ENDS: [string, string, Record<string, string>][] = [
   ["the command ends", "echo ready; exit 3", {}],
-  ["the command is cancelled and ignores it", 'trap "" TERM; echo ready; while :; do sleep 1; done', { HOSTILE_CANCEL: "true" }],
+  [
+    "the command is cancelled and ignores it",
+    'trap "" TERM; echo ready; while :; do sleep 1; done',
+    { HOSTILE_CANCEL: "true" },
+  ],
   ["the supervisor is stopped", "kill -STOP $(supervisors) 2>/dev/null; echo ready; exit 3", {}],
   [
     "the supervisor is stopped again and again, and the command is cancelled",

@@ -42,7 +42,10 @@ exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";`;
 const WRITABLE = new Set(["/dev"]);
 
 /** Rules that leave everything as it is, but make /proc read-only. */
-export const rulesForProc = (): string[] => ["rx:/", ...list("/").flatMap((name) => (name === "proc" ? [] : [`rw:/${name}`]))];
+export const rulesForProc = (): string[] => [
+  "rx:/",
+  ...list("/").flatMap((name) => (name === "proc" ? [] : [`rw:/${name}`])),
+];
 
 /** Whether Landlock can be used beside mounts here. Before its second version no file could be moved to another folder. */
 export function isLandlockGood(perl: string): boolean {

@@ -19,7 +19,8 @@ const finding = (on: boolean, why: string): Finding => ({ name: "metadata", on, 
  * users are of no other use, and another delegate of this machine may rely on it.
  */
 export async function blockMetadata(uids: boolean, env: NodeJS.ProcessEnv, look = false): Promise<Finding> {
-  if (env.OUTPOST_ALLOW_METADATA === "true") return finding(false, "OUTPOST_ALLOW_METADATA allows the cloud's metadata address to tasks");
+  if (env.OUTPOST_ALLOW_METADATA === "true")
+    return finding(false, "OUTPOST_ALLOW_METADATA allows the cloud's metadata address to tasks");
   if (!uids)
     return finding(
       false,
@@ -29,7 +30,9 @@ export async function blockMetadata(uids: boolean, env: NodeJS.ProcessEnv, look 
     if (family === "-6" && !existsSync("/proc/net/if_inet6")) continue;
     const host = address.slice(0, address.indexOf("/"));
     const there = await ip(family, "show");
-    const missing = USERS.filter((users) => !there.out.includes(`to ${host} `) || !there.out.includes(`uidrange ${users}`));
+    const missing = USERS.filter(
+      (users) => !there.out.includes(`to ${host} `) || !there.out.includes(`uidrange ${users}`),
+    );
     if (look && missing.length)
       return finding(
         false,
@@ -48,7 +51,12 @@ export async function blockMetadata(uids: boolean, env: NodeJS.ProcessEnv, look 
 }
 
 async function ip(family: string, verb: string, ...rest: string[]): Promise<{ ok: boolean; out: string }> {
-  const ran = await run(tool("ip"), { args: [family, "rule", verb, ...rest], cwd: "/", deadlineMs: DEADLINE_MS, maxBytes: 1_000_000 });
+  const ran = await run(tool("ip"), {
+    args: [family, "rule", verb, ...rest],
+    cwd: "/",
+    deadlineMs: DEADLINE_MS,
+    maxBytes: 1_000_000,
+  });
   if (ran.kind !== "done") return { ok: false, out: ran.message };
   return { ok: ran.value.code === 0, out: ran.value.code === 0 ? ran.value.stdout.toString() : ran.value.stderr };
 }

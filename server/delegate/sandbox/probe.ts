@@ -65,11 +65,13 @@ export async function probe(sandbox: Sandbox, workDir: string, samples: readonly
   const lines: string[] = [];
   let entered = false;
   try {
-    for (const dir of [mine, other, workspace.work, workspace.home, workspace.tmp]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const dir of [mine, other, workspace.work, workspace.home, workspace.tmp])
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
     for (const path of [identity, join(other, "file")]) writeFileSync(path, "x", { mode: 0o600 });
     await sandbox.enter(workspace);
     entered = true;
-    if (workspace.uid !== undefined) for (const path of [other, join(other, "file")]) chownSync(path, workspace.uid + 1, workspace.uid + 1);
+    if (workspace.uid !== undefined)
+      for (const path of [other, join(other, "file")]) chownSync(path, workspace.uid + 1, workspace.uid + 1);
     const env = {
       PATH: "/usr/bin:/bin",
       P_IDENTITY: identity,

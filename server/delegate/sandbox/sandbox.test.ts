@@ -37,28 +37,38 @@ setpriv --reuid 5 --regid 5 --clear-groups id -u
 `;
 const builder = ROOT && here.includes("uid+pid+mount") ? test : test.skip;
 
-builder("a builder of images is root over users that nobody else has, and over nothing more (skipped without root)", async () => {
-  const got = await hostile(dir, "uid+pid+mount", AS_BUILDER + ATTACK, { HOSTILE_USERS: "true" });
-  expect(got.lines[0]).toMatch(/^map 0 60\d{3} 1$/);
-  // It is capable within its namespace, that is the point.
-  expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line) && line !== "CAPABLE")).toEqual([]);
-  expect(got.lines).toEqual(expect.arrayContaining(["chowned", "5", "mine"]));
-  expect([got.code, got.left, got.kept]).toEqual([7, 0, true]);
-});
+builder(
+  "a builder of images is root over users that nobody else has, and over nothing more (skipped without root)",
+  async () => {
+    const got = await hostile(dir, "uid+pid+mount", AS_BUILDER + ATTACK, { HOSTILE_USERS: "true" });
+    expect(got.lines[0]).toMatch(/^map 0 60\d{3} 1$/);
+    // It is capable within its namespace, that is the point.
+    expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line) && line !== "CAPABLE")).toEqual([]);
+    expect(got.lines).toEqual(expect.arrayContaining(["chowned", "5", "mine"]));
+    expect([got.code, got.left, got.kept]).toEqual([7, 0, true]);
+  },
+);
 
-test.each(here)("%s: neither identity, token, other tasks nor the delegate can be reached, and work goes on", async (way) => {
-  const got = await hostile(dir, way, ATTACK);
-  expect([got.level, got.warned.filter((text) => text.includes("can read what it can"))]).toEqual([way, []]);
-  expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line))).toEqual([]);
-  expect(got.lines.at(-1)).toBe("mine");
-  expect(got.lines[0]).toMatch(way.startsWith("uid") ? /^I am 60\d{3}, in .*\/work$/ : /^I am \d+, in .*\/work$/);
-  expect([got.code, got.left, got.kept]).toEqual([7, 0, true]);
-});
+test.each(here)(
+  "%s: neither identity, token, other tasks nor the delegate can be reached, and work goes on",
+  async (way) => {
+    const got = await hostile(dir, way, ATTACK);
+    expect([got.level, got.warned.filter((text) => text.includes("can read what it can"))]).toEqual([way, []]);
+    expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line))).toEqual([]);
+    expect(got.lines.at(-1)).toBe("mine");
+    expect(got.lines[0]).toMatch(way.startsWith("uid") ? /^I am 60\d{3}, in .*\/work$/ : /^I am \d+, in .*\/work$/);
+    expect([got.code, got.left, got.kept]).toEqual([7, 0, true]);
+  },
+);
 
 test.each(here)(
   "%s: a fork bomb stays within its bound, the delegate starts other processes meanwhile, and nothing of it is left",
   async (way) => {
-    const got = await hostile(dir, way, "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1; echo still here 2>/dev/null; exit 0");
+    const got = await hostile(
+      dir,
+      way,
+      "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1; echo still here 2>/dev/null; exit 0",
+    );
     expect([got.left, got.kept]).toEqual([0, true]);
     expect(got.findings.find(({ name }) => name === "processes")?.on).toBe(true);
   },
@@ -69,22 +79,39 @@ test.each(here)("%s: the delegate cannot be ended by a task", async (way) => {
   expect([got.lines.at(-1), got.findings.find(({ name }) => name === "signals")?.on]).toEqual(["ended", true]);
 });
 
-test.each(["auto-root", "auto-user"].filter((name) => ROOT || name === "auto-user"))("%s: the strongest way is taken", async (who) => {
-  const got = await hostile(dir, who, "true");
-  expect(got.level).toBe(here.find((way) => way.startsWith("uid") === (who === "auto-root")));
-});
+test.each(["auto-root", "auto-user"].filter((name) => ROOT || name === "auto-user"))(
+  "%s: the strongest way is taken",
+  async (who) => {
+    const got = await hostile(dir, who, "true");
+    expect(got.level).toBe(here.find((way) => way.startsWith("uid") === (who === "auto-root")));
+  },
+);
 
 test("the keys in the home of the delegate's user are closed to its tasks", async () => {
   for (const way of here.filter((name) => !name.startsWith("uid"))) {
-    const got = await hostile(dir, way, 'cat "$(dirname "$(dirname "$IDENTITY")")/home/key" 2>/dev/null || echo closed');
+    const got = await hostile(
+      dir,
+      way,
+      'cat "$(dirname "$(dirname "$IDENTITY")")/home/key" 2>/dev/null || echo closed',
+    );
     expect([way, got.lines]).toEqual([way, ["closed"]]);
   }
 });
 
 test("a task's environment is not that of what runs before it, as root, and stands in no command line", () => {
-  const { env, prefix } = handed({ LD_PRELOAD: "/w/evil.so", PERL5OPT: "-Mevil", TOKEN: "secret", "A-B": "x", UID: "0", PATH: "/w" });
+  const { env, prefix } = handed({
+    LD_PRELOAD: "/w/evil.so",
+    PERL5OPT: "-Mevil",
+    TOKEN: "secret",
+    "A-B": "x",
+    UID: "0",
+    PATH: "/w",
+  });
   expect(Object.keys(env).filter((name) => !name.startsWith("OUTPOST_HANDED_"))).toEqual(["PATH"]);
-  expect([env.PATH, prefix.join(" ")]).toEqual(["/usr/sbin:/usr/bin:/sbin:/bin", expect.not.stringMatching(/secret|evil|A-B|UID/)]);
+  expect([env.PATH, prefix.join(" ")]).toEqual([
+    "/usr/sbin:/usr/bin:/sbin:/bin",
+    expect.not.stringMatching(/secret|evil|A-B|UID/),
+  ]);
 });
 
 (ROOT ? test : test.skip)("the cloud's metadata address is closed to tasks and open to the delegate", async () => {

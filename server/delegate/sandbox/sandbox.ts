@@ -67,11 +67,13 @@ export class NoSandbox implements Sandbox {
   readonly level = "none";
   readonly findings: Finding[];
   constructor(why = "there is no sandbox") {
-    this.findings = ["identity", "credentials", "tasks", "environment", "signals", "processes", "metadata"].map((name) => ({
-      name,
-      on: false,
-      why,
-    }));
+    this.findings = ["identity", "credentials", "tasks", "environment", "signals", "processes", "metadata"].map(
+      (name) => ({
+        name,
+        on: false,
+        why,
+      }),
+    );
   }
   async enter(): Promise<void> {}
   leave(): void {}
@@ -131,10 +133,11 @@ class Jail implements Sandbox {
         await this.#handing;
       }
       const { env, prefix } = handed(command.env);
-      const [file, ...args] = this.way.argv(this.#place(workspace, command), [...prefix, command.file, ...command.args]) as [
-        string,
-        ...string[],
-      ];
+      const [file, ...args] = this.way.argv(this.#place(workspace, command), [
+        ...prefix,
+        command.file,
+        ...command.args,
+      ]) as [string, ...string[]];
       const at = workspace.mark.indexOf("=");
       env[workspace.mark.slice(0, at)] = workspace.mark.slice(at + 1);
       return await runBounded({ file, args, cwd: command.cwd, env }, { ...options, mark: workspace.mark, uid });
@@ -149,7 +152,9 @@ class Jail implements Sandbox {
     const { readable, workDir } = this.#fixed;
     const bundle = this.#options.caBundle();
     const wanted = [...(bundle ? [bundle] : []), ...toolsOf(this.#options.env)];
-    const shown = shownOf(wanted, this.#closed, workDir, this.way.mounts).filter((path) => !within(path, workspace.dir));
+    const shown = shownOf(wanted, this.#closed, workDir, this.way.mounts).filter(
+      (path) => !within(path, workspace.dir),
+    );
     const processes = this.#options.processes;
     return {
       ...this.#fixed,

@@ -39,7 +39,13 @@ ${process.execPath} -e 'require("os").setPriority(19); new (require("worker_thre
 echo end`;
 
 test("its own bounds and priority are a task's to set, and ordinary programs run", async () => {
-  expect((await hostile(dir, "landlock", OWN, { HOSTILE_PROCESSES: "400" })).lines).toEqual(["64", "128", "bash", "2", "end"]);
+  expect((await hostile(dir, "landlock", OWN, { HOSTILE_PROCESSES: "400" })).lines).toEqual([
+    "64",
+    "128",
+    "bash",
+    "2",
+    "end",
+  ]);
 });
 
 test("a processor without a list of calls has no filter, and the others have one in whole steps", () => {

@@ -77,7 +77,11 @@ export function filterFor(arch: NodeJS.Architecture = process.arch): string | un
   const steps: Step[] = [load(AUDIT), [EQUAL, 1, 0, processor.audit], give(EPERM), load(CALL)];
   if (processor.other) steps.push([AT_LEAST, 0, 1, processor.other], give(EPERM));
   for (const [call, ...allowed] of processor.calls) {
-    const checks = allowed.flatMap(([place, value]): Step[] => [load(ARGUMENTS + 8 * place), [EQUAL, 1, 0, value], give(EPERM)]);
+    const checks = allowed.flatMap(([place, value]): Step[] => [
+      load(ARGUMENTS + 8 * place),
+      [EQUAL, 1, 0, value],
+      give(EPERM),
+    ]);
     const block = [...checks, give(allowed.length ? ALLOW : EPERM)];
     steps.push([EQUAL, 0, block.length, call], ...block);
   }

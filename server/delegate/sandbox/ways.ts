@@ -121,7 +121,11 @@ export const WAYS: readonly Way[] = [
     ...{ root: true, uids: true, mounts: false },
     argv: (place, command) => [...asUser(place), ...landlocked(place, command)],
   },
-  { name: "uid", ...{ root: true, uids: true, mounts: false }, argv: (place, command) => [...asUser(place), ...command] },
+  {
+    name: "uid",
+    ...{ root: true, uids: true, mounts: false },
+    argv: (place, command) => [...asUser(place), ...command],
+  },
   {
     name: "user+pid+mount",
     ...{ root: false, uids: false, mounts: true },

@@ -23,7 +23,8 @@ export function awsHttp(options: HttpOptions) {
     metadata: { handlerProtocol: "http/1.1" },
     async handle(asked: AwsRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
       const query = new URLSearchParams();
-      for (const [name, value] of Object.entries(asked.query ?? {})) for (const one of [value].flat()) query.append(name, one ?? "");
+      for (const [name, value] of Object.entries(asked.query ?? {}))
+        for (const one of [value].flat()) query.append(name, one ?? "");
       const url = `${asked.protocol}//${asked.hostname}${asked.port ? `:${asked.port}` : ""}${asked.path}${query.size ? `?${query}` : ""}`;
       const timeout = AbortSignal.timeout(DEADLINE_MS);
       const { host: _, ...headers } = asked.headers;

@@ -17,7 +17,10 @@ beforeAll(async () => {
   aws = await startAws({
     users: {
       [USER.AWS_ACCESS_KEY_ID]: { secretAccessKey: USER.AWS_SECRET_ACCESS_KEY },
-      [DENIED.AWS_ACCESS_KEY_ID]: { secretAccessKey: DENIED.AWS_SECRET_ACCESS_KEY, deny: ["secretsmanager:GetSecretValue"] },
+      [DENIED.AWS_ACCESS_KEY_ID]: {
+        secretAccessKey: DENIED.AWS_SECRET_ACCESS_KEY,
+        deny: ["secretsmanager:GetSecretValue"],
+      },
     },
     roles: { [ROLE]: { externalId: "outpost" }, [POD_ROLE]: { webIdentity: "token-of-the-pod" } },
   });
@@ -46,7 +49,10 @@ test("a secret is read whole, by a key of its JSON, by its ARN, and as bytes", a
 });
 
 test("a role is assumed when one is named, and its credentials are used", async () => {
-  expect(await read("plain", undefined, USER, { roleArn: ROLE, externalId: "outpost" })).toEqual({ kind: "done", value: "plain-value" });
+  expect(await read("plain", undefined, USER, { roleArn: ROLE, externalId: "outpost" })).toEqual({
+    kind: "done",
+    value: "plain-value",
+  });
   const [assumed, got] = aws.requests.slice(-2);
   expect([assumed?.action, got?.action, got?.arn]).toEqual([
     "sts:AssumeRole",
@@ -72,7 +78,11 @@ test("a Pod's web identity is exchanged for its role, with the token as it is no
 
 test.each<[string, () => ReturnType<typeof read>, object]>([
   ["a secret that is not there", () => read("none"), { kind: "stop", reason: "SecretNotFound" }],
-  ["a key that is not there", () => read("app/db", "none"), { kind: "stop", reason: "SecretNotFound", message: "it has no #none" }],
+  [
+    "a key that is not there",
+    () => read("app/db", "none"),
+    { kind: "stop", reason: "SecretNotFound", message: "it has no #none" },
+  ],
   [
     "a wrong key of access",
     () => read("plain", undefined, { ...USER, AWS_SECRET_ACCESS_KEY: "wrong" }),
@@ -110,7 +120,12 @@ test("requests go through the environment's proxy", async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const outcome = await read("plain", undefined, { ...USER, HTTPS_PROXY }, { endpoint: "https://secretsmanager.example" });
+  const outcome = await read(
+    "plain",
+    undefined,
+    { ...USER, HTTPS_PROXY },
+    { endpoint: "https://secretsmanager.example" },
+  );
   proxy.close();
   expect([outcome.kind, seen]).toEqual(["again", ["secretsmanager.example:443"]]);
 });

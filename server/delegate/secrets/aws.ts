@@ -58,7 +58,9 @@ export class AwsSource implements SecretSource {
       maxAttempts: 1,
     });
     return async (id: string, abortSignal: AbortSignal): Promise<Outcome<string>> => {
-      const { SecretString, SecretBinary } = await client.send(new GetSecretValueCommand({ SecretId: id }), { abortSignal });
+      const { SecretString, SecretBinary } = await client.send(new GetSecretValueCommand({ SecretId: id }), {
+        abortSignal,
+      });
       if (SecretString !== undefined) return done(SecretString);
       return SecretBinary ? utf8(SecretBinary) : notFound("it is empty");
     };
@@ -74,10 +76,13 @@ export class AwsSource implements SecretSource {
 }
 
 /** AWS's own words name the secret and the role, never a value; of anything else only the kind is said. */
-function failureOf(error: Error & { $fault?: string; $metadata?: { httpStatusCode?: number }; code?: string }): Failure {
+function failureOf(
+  error: Error & { $fault?: string; $metadata?: { httpStatusCode?: number }; code?: string },
+): Failure {
   const { name, message, $fault, $metadata } = error;
   if (error instanceof NoAwsCredentials) return refused(`the delegate: ${message}`);
-  if (name === "ResourceNotFoundException") return notFound("AWS Secrets Manager has no such secret, or no version of it");
+  if (name === "ResourceNotFoundException")
+    return notFound("AWS Secrets Manager has no such secret, or no version of it");
   if (name === "InvalidRequestException") return notFound(`AWS Secrets Manager: ${message}`);
   if (name === "CredentialsProviderError") return refused(`the delegate has no credentials for AWS: ${message}`);
   if ($fault === "client" && !/Throttl|TooManyRequests|RequestLimit/.test(name) && $metadata?.httpStatusCode !== 429)

@@ -7,7 +7,13 @@ test("every kind of source is read with all that it can be given", () => {
     "prod-vault": { ...VAULT, namespace: "team", kv: 2, caFile: "/ca" },
     pod: { ...VAULT, auth: { kubernetes: { role: "r", mount: "k8s/eu", tokenFile: "/jwt" } } },
     role: { ...VAULT, auth: { appRole: { roleId: "id", secretId: { env: "SECRET_ID" }, mount: "approle" } } },
-    aws: { type: "aws-secrets-manager", region: "eu-central-1", roleArn: "arn:aws:iam::1:role/r", endpoint: "https://vpce", profile: "p" },
+    aws: {
+      type: "aws-secrets-manager",
+      region: "eu-central-1",
+      roleArn: "arn:aws:iam::1:role/r",
+      endpoint: "https://vpce",
+      profile: "p",
+    },
     kubernetes: { type: "kubernetes", kubeconfig: "/k", context: "c" },
   };
   const read = readSources(given);
@@ -22,9 +28,18 @@ test.each<[unknown, string]>([
   [{ a: 1 }, "sources.a: must be a mapping"],
   [{ a: { type: "gcp" } }, "sources.a.type: must be vault, aws-secrets-manager or kubernetes"],
   [{ a: { ...VAULT, kv: 3 } }, "sources.a.kv: must be 1 or 2"],
-  [{ a: { ...VAULT, adress: "x" } }, "sources.a.adress: is not known; there are type, address, namespace, kv, caFile, auth"],
-  [{ a: { ...VAULT, address: "vault:8200" } }, "sources.a.address: must be http(s)://host[:port][/path], without a user"],
-  [{ a: { ...VAULT, address: "https://user:pass@vault" } }, "sources.a.address: must be http(s)://host[:port][/path], without a user"],
+  [
+    { a: { ...VAULT, adress: "x" } },
+    "sources.a.adress: is not known; there are type, address, namespace, kv, caFile, auth",
+  ],
+  [
+    { a: { ...VAULT, address: "vault:8200" } },
+    "sources.a.address: must be http(s)://host[:port][/path], without a user",
+  ],
+  [
+    { a: { ...VAULT, address: "https://user:pass@vault" } },
+    "sources.a.address: must be http(s)://host[:port][/path], without a user",
+  ],
   [{ a: { ...VAULT, auth: {} } }, "sources.a.auth: exactly one of token, kubernetes and appRole"],
   [
     { a: { ...VAULT, auth: { token: "hvs.x" } } },
@@ -32,7 +47,10 @@ test.each<[unknown, string]>([
   ],
   [{ a: { ...VAULT, auth: { token: { file: "a", env: "b" } } } }, "sources.a.auth.token: exactly one of file and env"],
   [{ a: { ...VAULT, auth: { kubernetes: { role: 1 } } } }, "sources.a.auth.kubernetes.role: must be a text"],
-  [{ a: { ...VAULT, auth: { kubernetes: { role: "r", mount: "/x" } } } }, "sources.a.auth.kubernetes.mount: a path without / at its ends"],
+  [
+    { a: { ...VAULT, auth: { kubernetes: { role: "r", mount: "/x" } } } },
+    "sources.a.auth.kubernetes.mount: a path without / at its ends",
+  ],
   [{ a: { type: "aws-secrets-manager" } }, "sources.a.region: must be a text"],
   [{ a: { type: "kubernetes" } }, "sources.a.kubeconfig: must be a text"],
 ])("a mistake in the file is named by its place: %j", (given, message) => {

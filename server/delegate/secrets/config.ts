@@ -68,21 +68,30 @@ function scopesOf({ scopes, paths }: { scopes?: unknown; paths?: unknown }, path
 /** A namespace is what stands before the slash: a Secret of that name, in the namespace that is meant without one, is not in it. */
 function byNamespace(access: SourceScopes): SourceScopes {
   if (!("paths" in access)) return access;
-  return { paths: Object.fromEntries(Object.entries(access.paths).map(([at, listed]) => [at.includes("/") ? at : `${at}/`, listed])) };
+  return {
+    paths: Object.fromEntries(
+      Object.entries(access.paths).map(([at, listed]) => [at.includes("/") ? at : `${at}/`, listed]),
+    ),
+  };
 }
 
 function entries(value: unknown, path: string): string[] {
   const right =
-    Array.isArray(value) && value.length <= MOST_SCOPES && value.every((one) => typeof one === "string" && SCOPE_ENTRY.test(one));
+    Array.isArray(value) &&
+    value.length <= MOST_SCOPES &&
+    value.every((one) => typeof one === "string" && SCOPE_ENTRY.test(one));
   if (!right)
-    throw new Wrong(`${path}: must be a list of at most ${MOST_SCOPES} scopes: ORG, ORG/PROJECT, or "*" for all that the delegate serves`);
+    throw new Wrong(
+      `${path}: must be a list of at most ${MOST_SCOPES} scopes: ORG, ORG/PROJECT, or "*" for all that the delegate serves`,
+    );
   return value;
 }
 
 function named(name: string, path: string): string {
   if (BUILT_IN.includes(name))
     throw new Wrong(`${path}.${name}: this name is the delegate's own: only scopes or paths can be given for it`);
-  if (!NAME.test(name)) throw new Wrong(`${path}.${name}: a name has lower-case letters, digits and - only, at most 63`);
+  if (!NAME.test(name))
+    throw new Wrong(`${path}.${name}: a name has lower-case letters, digits and - only, at most 63`);
   return name;
 }
 
@@ -103,13 +112,18 @@ function sourceOf(value: unknown, path: string): SourceConfig {
     case "aws-secrets-manager": {
       const names = ["region", "profile", "roleArn", "externalId", "endpoint", "stsEndpoint", "caFile"] as const;
       const given = members(value, path, ["type", ...names]);
-      for (const name of ["endpoint", "stsEndpoint"]) if (given[name] !== undefined) url(given[name], `${path}.${name}`);
+      for (const name of ["endpoint", "stsEndpoint"])
+        if (given[name] !== undefined) url(given[name], `${path}.${name}`);
       const region = text(given.region, `${path}.region`);
       return { type, ...Object.fromEntries(names.map((name) => [name, optional(given, path, name)])), region };
     }
     case "kubernetes": {
       const given = members(value, path, ["type", "kubeconfig", "context"]);
-      return { type, kubeconfig: text(given.kubeconfig, `${path}.kubeconfig`), context: optional(given, path, "context") };
+      return {
+        type,
+        kubeconfig: text(given.kubeconfig, `${path}.kubeconfig`),
+        context: optional(given, path, "context"),
+      };
     }
     default:
       throw new Wrong(`${path}.type: must be vault, aws-secrets-manager or kubernetes`);
@@ -124,7 +138,13 @@ function authOf(value: unknown, path: string): VaultAuth {
     const at = `${path}.kubernetes`;
     const given = members(ways.kubernetes, at, ["role", "mount", "tokenFile"]);
     const [mount, tokenFile] = [mountOf(given, at), optional(given, at, "tokenFile")];
-    return { kubernetes: { role: text(given.role, `${at}.role`), ...(mount ? { mount } : {}), ...(tokenFile ? { tokenFile } : {}) } };
+    return {
+      kubernetes: {
+        role: text(given.role, `${at}.role`),
+        ...(mount ? { mount } : {}),
+        ...(tokenFile ? { tokenFile } : {}),
+      },
+    };
   }
   const at = `${path}.appRole`;
   const given = members(ways.appRole, at, ["roleId", "secretId", "mount"]);
@@ -140,12 +160,14 @@ function authOf(value: unknown, path: string): VaultAuth {
 
 function mountOf(given: Record<string, unknown>, path: string): string | undefined {
   const mount = optional(given, path, "mount");
-  if (mount !== undefined && !/^[\w-]+(\/[\w-]+)*$/.test(mount)) throw new Wrong(`${path}.mount: a path without / at its ends`);
+  if (mount !== undefined && !/^[\w-]+(\/[\w-]+)*$/.test(mount))
+    throw new Wrong(`${path}.mount: a path without / at its ends`);
   return mount;
 }
 
 function credential(value: unknown, path: string): Credential {
-  if (typeof value === "string") throw new Wrong(`${path}: the credential itself must not stand here; give {file: …} or {env: …}`);
+  if (typeof value === "string")
+    throw new Wrong(`${path}: the credential itself must not stand here; give {file: …} or {env: …}`);
   const given = members(value, path, ["file", "env"]);
   if (Object.keys(given).length !== 1) throw new Wrong(`${path}: exactly one of file and env`);
   return "file" in given ? { file: text(given.file, `${path}.file`) } : { env: text(given.env, `${path}.env`) };
@@ -159,7 +181,8 @@ function members(value: unknown, path: string, allowed: readonly string[]): Reco
 }
 
 function record(value: unknown, path: string): Record<string, unknown> {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Wrong(`${path}: must be a mapping`);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new Wrong(`${path}: must be a mapping`);
   return value as Record<string, unknown>;
 }
 

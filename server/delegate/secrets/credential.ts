@@ -16,8 +16,12 @@ export async function readCredential(credential: Credential, env: NodeJS.Process
   }
   try {
     const value = (await readFile(credential.file, "utf8")).trim();
-    return value ? done(new Secret(value)) : refused(`the source's credential is not there: ${credential.file} is empty`);
+    return value
+      ? done(new Secret(value))
+      : refused(`the source's credential is not there: ${credential.file} is empty`);
   } catch (error) {
-    return refused(`the source's credential cannot be read from ${credential.file} (${(error as NodeJS.ErrnoException).code})`);
+    return refused(
+      `the source's credential cannot be read from ${credential.file} (${(error as NodeJS.ErrnoException).code})`,
+    );
   }
 }

@@ -10,7 +10,11 @@ import { memberOf, notFound, refused, type SecretSource, unavailable, utf8 } fro
  */
 export const fileSource = (folder: string): SecretSource => ({
   async read(path, key) {
-    if (path.includes("\0") || path.includes("\\") || path.split("/").some((part) => part === "" || part === "." || part === ".."))
+    if (
+      path.includes("\0") ||
+      path.includes("\\") ||
+      path.split("/").some((part) => part === "" || part === "." || part === "..")
+    )
       return refused("a path has names with / between them, no . and no ..");
     try {
       const root = await realpath(folder);
@@ -21,7 +25,8 @@ export const fileSource = (folder: string): SecretSource => ({
         if (!(await file.stat()).isFile()) return refused("it is not a file");
         const buffer = Buffer.alloc(REDACT_LIMITS.valueBytes + 1);
         const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-        if (bytesRead > REDACT_LIMITS.valueBytes) return refused(`the file is larger than ${REDACT_LIMITS.valueBytes / 1024} KiB`);
+        if (bytesRead > REDACT_LIMITS.valueBytes)
+          return refused(`the file is larger than ${REDACT_LIMITS.valueBytes / 1024} KiB`);
         const text = utf8(buffer.subarray(0, bytesRead));
         return text.kind === "done" ? memberOf(text.value.replace(/^([^\n]*?)\r?\n$/, "$1"), key) : text;
       } finally {

@@ -45,7 +45,11 @@ export class Http {
       const answer = await request(url, {
         dispatcher,
         method,
-        headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+        headers: {
+          accept: "application/json",
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
         signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
@@ -53,7 +57,8 @@ export class Http {
       answer.body.setEncoding("utf8");
       for await (const part of answer.body) {
         text += part;
-        if (text.length > MAX_ANSWER) return unavailable(`${origin} answered with more than ${MAX_ANSWER / 1024 / 1024} MiB`);
+        if (text.length > MAX_ANSWER)
+          return unavailable(`${origin} answered with more than ${MAX_ANSWER / 1024 / 1024} MiB`);
       }
       return done({ status: answer.statusCode, json: parse(text) });
     } catch (error) {
@@ -70,7 +75,12 @@ export class Http {
 export function dispatcherOf({ env, caFile }: HttpOptions): Dispatcher {
   const files = [caFile, env.OUTPOST_CA_FILE].flatMap((file) => (file ? [readFileSync(file, "utf8")] : []));
   const ca = files.length ? [...rootCertificates, ...files] : undefined;
-  return new EnvHttpProxyAgent({ ...proxySettings(env), connect: { ca, timeout: DEADLINE_MS }, requestTls: { ca }, proxyTls: { ca } });
+  return new EnvHttpProxyAgent({
+    ...proxySettings(env),
+    connect: { ca, timeout: DEADLINE_MS },
+    requestTls: { ca },
+    proxyTls: { ca },
+  });
 }
 
 function parse(text: string): unknown {
@@ -85,7 +95,9 @@ function parse(text: string): unknown {
 export function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>(
     (inner, name) =>
-      inner !== null && typeof inner === "object" && Object.hasOwn(inner, name) ? (inner as Record<string, unknown>)[name] : undefined,
+      inner !== null && typeof inner === "object" && Object.hasOwn(inner, name)
+        ? (inner as Record<string, unknown>)[name]
+        : undefined,
     value,
   );
 }

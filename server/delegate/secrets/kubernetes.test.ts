@@ -19,7 +19,9 @@ beforeAll(async () => {
     return client.json("POST", `/api/v1/namespaces/${namespace}/secrets`, { body });
   };
   const made = [
-    await client.json("POST", "/api/v1/namespaces", { body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } } }),
+    await client.json("POST", "/api/v1/namespaces", {
+      body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } },
+    }),
     await secret("default", "db.prod", { password: Buffer.from("päss wörd").toString("base64"), bytes: "//4AAQ==" }),
     await secret("team", "db", { password: Buffer.from("of-the-team").toString("base64") }),
   ];
@@ -44,7 +46,12 @@ test.each<[string, string, string | undefined, object]>([
     { kind: "stop", reason: "SecretNotFound", message: "there is no Secret none in the namespace default" },
   ],
   ["a namespace that is not there", "none/db", "k", { kind: "stop", reason: "SecretNotFound" }],
-  ["a key that is not there", "team/db", "k", { kind: "stop", reason: "SecretNotFound", message: "the Secret team/db has no key k" }],
+  [
+    "a key that is not there",
+    "team/db",
+    "k",
+    { kind: "stop", reason: "SecretNotFound", message: "the Secret team/db has no key k" },
+  ],
   ["no key", "team/db", undefined, { kind: "stop", reason: "SecretRefused" }],
   ["bytes", "db.prod", "bytes", { kind: "stop", reason: "SecretRefused", message: expect.stringMatching(/UTF-8/) }],
   ["a path into the API", "../../pods/x", "k", { kind: "stop", reason: "SecretRefused" }],

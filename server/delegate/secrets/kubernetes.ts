@@ -33,12 +33,16 @@ export const kubernetesSource = (options: KubernetesSource): SecretSource => ({
       const read = await client.json("GET", `/api/v1/namespaces/${where}/secrets/${name}`, { signal });
       if (read.kind === "done") {
         const data = at(read.value, "data", key);
-        return typeof data === "string" ? utf8(Buffer.from(data, "base64")) : notFound(`the Secret ${where}/${name} has no key ${key}`);
+        return typeof data === "string"
+          ? utf8(Buffer.from(data, "base64"))
+          : notFound(`the Secret ${where}/${name} has no key ${key}`);
       }
       if (read.reason === KUBE.notFound || read.reason === KUBE.namespaceNotFound)
         return notFound(`there is no Secret ${name} in the namespace ${where}`);
       if (read.reason === KUBE.forbidden)
-        return refused(`the delegate may not read Secret ${name} in the namespace ${where}: give it a Role with get on secrets`);
+        return refused(
+          `the delegate may not read Secret ${name} in the namespace ${where}: give it a Role with get on secrets`,
+        );
       return read.kind === "stop" ? refused(read.message) : unavailable(read.message);
     } catch (error) {
       return unavailable((error as Error).message);
@@ -53,7 +57,12 @@ function access({ env, kubeconfig, context }: KubernetesSource): Outcome<KubeCon
     return refused("the delegate does not run in a cluster; give it a source of type kubernetes with a kubeconfig");
   try {
     if (!kubeconfig) return done(loadConfig({ ...env, KUBECONFIG: "" }));
-    return done(parseKubeconfig(readFileSync(kubeconfig, "utf8"), { ...(context ? { context } : {}), folder: dirname(kubeconfig) }));
+    return done(
+      parseKubeconfig(readFileSync(kubeconfig, "utf8"), {
+        ...(context ? { context } : {}),
+        folder: dirname(kubeconfig),
+      }),
+    );
   } catch (error) {
     const { code, message, name } = error as NodeJS.ErrnoException;
     const what = kubeconfig ? `the kubeconfig ${kubeconfig}` : "the Pod's service account";

@@ -102,6 +102,10 @@ test("a namespace that is listed does not open the Secret of that name in the de
   const scopes = new SecretScopes(read.value.scopes, account);
   const allowed = (text: string) => scopes.refuses(reference(text), other) === undefined;
   for (const source of ["kubernetes", "far"])
-    expect([`${source}/team-a/db#key`, `${source}/team-a#key`, `${source}/team-ab/db#key`].map(allowed)).toEqual([true, false, false]);
+    expect([`${source}/team-a/db#key`, `${source}/team-a#key`, `${source}/team-ab/db#key`].map(allowed)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   expect(["kubernetes/team-b/db#key", "kubernetes/team-b#key"].map(allowed)).toEqual([true, false]);
 });

@@ -28,12 +28,17 @@ export class SecretScopes {
   /** Undefined when it may. The scope must be that of the signed task. */
   refuses({ source, path }: SecretReference, scope: Scope | undefined): Failure | undefined {
     if (!scope || !this.own)
-      return refused("the service did not say which scope this task is of; update the service", "no secret is given without it");
-    if (!contains(this.own, scope)) return refused(`the task is of ${nameOf(scope)}, which this delegate does not serve`);
+      return refused(
+        "the service did not say which scope this task is of; update the service",
+        "no secret is given without it",
+      );
+    if (!contains(this.own, scope))
+      return refused(`the task is of ${nameOf(scope)}, which this delegate does not serve`);
     if (contains(scope, this.own)) return undefined;
     const listed = this.#sources.get(source);
     const scopes = listed ? scopesAt(listed, path) : [];
-    if (scopes.some((entry) => entry === "*" || entry === scope.org || entry === `${scope.org}/${scope.project}`)) return undefined;
+    if (scopes.some((entry) => entry === "*" || entry === scope.org || entry === `${scope.org}/${scope.project}`))
+      return undefined;
     const owner = `this delegate belongs to ${nameOf(this.own)} and the task to ${nameOf(scope)}`;
     const wanted = scope.project ? `${scope.org}/${scope.project}` : `${scope.org}`;
     const place = source === "file" ? `sources.file.paths.${path.split("/")[0]}` : `sources.${source}`;

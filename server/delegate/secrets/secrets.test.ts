@@ -13,7 +13,10 @@ const folder = join(dir, "secrets");
 mkdirSync(join(folder, "..data"), { recursive: true });
 mkdirSync(join(folder, "below"));
 writeFileSync(join(folder, "token"), "file-token-value\n");
-writeFileSync(join(folder, "below/json"), JSON.stringify({ user: "app", password: "json-password", port: 5432_0000, nothing: null }));
+writeFileSync(
+  join(folder, "below/json"),
+  JSON.stringify({ user: "app", password: "json-password", port: 5432_0000, nothing: null }),
+);
 writeFileSync(join(folder, "key.pem"), "-----BEGIN X-----\nabcdefgh\n-----END X-----\n");
 writeFileSync(join(folder, "empty"), "\n");
 writeFileSync(join(folder, "big"), "x".repeat(64 * 1024 + 1));
@@ -37,7 +40,11 @@ const env = {
   OUTPOST_TOKEN: "ot1_not-for-tasks",
 };
 const all = new Secrets(secretSources({ env }));
-const resolve = (params: unknown, secrets = all, more: { plain?: Record<string, string>; signal?: AbortSignal } = {}) => {
+const resolve = (
+  params: unknown,
+  secrets = all,
+  more: { plain?: Record<string, string>; signal?: AbortSignal } = {},
+) => {
   const redactor = new Redactor();
   return secrets
     .resolve({ params, refuses: () => undefined, redactor, signal: new AbortController().signal, ...more })
@@ -47,7 +54,12 @@ const resolve = (params: unknown, secrets = all, more: { plain?: Record<string, 
 test("references are replaced wherever they stand, and every value is masked from then on", async () => {
   const params = {
     url: "postgres://app:${secret:env/DB}@db/${secret:file/token}",
-    env: { A: "${secret:file/below/json#password}", B: "plain", C: "$${secret:env/DB}", D: ["${secret:file/mounted}", 1, null, true] },
+    env: {
+      A: "${secret:file/below/json#password}",
+      B: "plain",
+      C: "$${secret:env/DB}",
+      D: ["${secret:file/mounted}", 1, null, true],
+    },
     pem: "${secret:file/key.pem}",
     port: "${secret:file/below/json#port}",
     member: "${secret:env/JSON#a}",
@@ -111,7 +123,10 @@ test("programs take no reference, and say what to do; an escape in them is taken
 
 test("more secrets than a log can be searched for are refused", async () => {
   const params = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`n${i}`, `\${secret:env/N${i}}`]));
-  expect((await resolve(params)).outcome).toMatchObject({ reason: "SecretRefused", message: expect.stringMatching(/more than 200/) });
+  expect((await resolve(params)).outcome).toMatchObject({
+    reason: "SecretRefused",
+    message: expect.stringMatching(/more than 200/),
+  });
   const large: SecretSource = { read: async (path) => done(path.repeat(60_000)) };
   const five = ["a", "b", "c", "d", "e"].map((name) => `\${secret:large/${name}}`);
   const { outcome } = await resolve(five, new Secrets(new Map([["large", large]])));
@@ -120,9 +135,13 @@ test("more secrets than a log can be searched for are refused", async () => {
 
 test("a source that fails for a moment is asked again, each reference once, and for a bounded time", async () => {
   let asked = 0;
-  const source: SecretSource = { read: async () => (++asked < 3 ? again("SecretSourceUnavailable", "it restarts") : done("value-of-it")) };
+  const source: SecretSource = {
+    read: async () => (++asked < 3 ? again("SecretSourceUnavailable", "it restarts") : done("value-of-it")),
+  };
   const params = { a: "${secret:some/where}", b: "${secret:some/where}" };
-  expect((await resolve(params, new Secrets(new Map([["some", source]])))).outcome).toEqual(done({ a: "value-of-it", b: "value-of-it" }));
+  expect((await resolve(params, new Secrets(new Map([["some", source]])))).outcome).toEqual(
+    done({ a: "value-of-it", b: "value-of-it" }),
+  );
   expect(asked).toBe(3);
   const down: SecretSource = { read: async () => again("SecretSourceUnavailable", "connection refused") };
   const from = performance.now();
@@ -135,9 +154,13 @@ test("a task that is cancelled waits for no source", async () => {
   const cancelled = new AbortController();
   const hangs: SecretSource = {
     read: (_path, _key, signal) =>
-      new Promise((give) => signal.addEventListener("abort", () => give(again("SecretSourceUnavailable", "cancelled")), { once: true })),
+      new Promise((give) =>
+        signal.addEventListener("abort", () => give(again("SecretSourceUnavailable", "cancelled")), { once: true }),
+      ),
   };
-  const asking = resolve({ a: "${secret:some/where}" }, new Secrets(new Map([["some", hangs]])), { signal: cancelled.signal });
+  const asking = resolve({ a: "${secret:some/where}" }, new Secrets(new Map([["some", hangs]])), {
+    signal: cancelled.signal,
+  });
   cancelled.abort();
   expect((await asking).outcome).toMatchObject({ kind: "stop", reason: "SecretSourceUnavailable" });
 });

@@ -42,7 +42,8 @@ export class Secrets {
         ? Object.entries(plain).find(([below]) => pointer === below || pointer.startsWith(`${below}/`))
         : undefined;
       if (why) return refused(`/params${pointer} takes no reference to a secret: ${why[1]}`);
-      for (const reference of references) if (!wanted.has(reference.text)) wanted.set(reference.text, { reference, pointer });
+      for (const reference of references)
+        if (!wanted.has(reference.text)) wanted.set(reference.text, { reference, pointer });
     }
     // Before anything is read: what one task may not have must not be asked for in its name.
     for (const { reference, pointer } of wanted.values()) {
@@ -50,7 +51,8 @@ export class Secrets {
       if (not) return { ...not, message: `/params${pointer}: ${reference.text}: ${not.message}` };
     }
     if (wanted.size === 0) return done(replaceReferences(params, () => ""));
-    if (wanted.size > REDACT_LIMITS.values) return refused(`/params refer to more than ${REDACT_LIMITS.values} secrets`);
+    if (wanted.size > REDACT_LIMITS.values)
+      return refused(`/params refer to more than ${REDACT_LIMITS.values} secrets`);
     const values = new Map<string, string>();
     const ends = performance.now() + this.#patienceMs;
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(this.#patienceMs)]);
@@ -95,7 +97,8 @@ export class Secrets {
 
 /** Whether a value can be passed on and hidden. */
 function usable(value: string): Outcome<string> {
-  if (Buffer.byteLength(value) > REDACT_LIMITS.valueBytes) return refused(`it is larger than ${REDACT_LIMITS.valueBytes / 1024} KiB`);
+  if (Buffer.byteLength(value) > REDACT_LIMITS.valueBytes)
+    return refused(`it is larger than ${REDACT_LIMITS.valueBytes / 1024} KiB`);
   if (value.includes("\0")) return refused("it holds a NUL");
   if (value.split("\n").length > REDACT_LIMITS.lines) return refused(`it has more than ${REDACT_LIMITS.lines} lines`);
   if (value.trim().length < SHORTEST)

@@ -24,18 +24,22 @@ possible("a real Vault (skipped without Go to build it)", () => {
   const admin = (method: string, path: string, body?: unknown) => vault.api(method, `/${path}`, body);
 
   const tokenFor = async (more: object = {}): Promise<string> =>
-    (await admin("POST", "auth/token/create", { policies: ["read"], no_default_policy: false, ...more })).auth.client_token;
+    (await admin("POST", "auth/token/create", { policies: ["read"], no_default_policy: false, ...more })).auth
+      .client_token;
 
   beforeAll(async () => {
     await buildTools(() => {}, ["vault"]);
     vault = await startVault();
     await admin("POST", "sys/mounts/old/kv", { type: "kv", options: { version: "1" } });
-    await admin("POST", "secret/data/team/db", { data: { password: "password-of-v2", port: 54_320_000, "with space": "value-by-space" } });
+    await admin("POST", "secret/data/team/db", {
+      data: { password: "password-of-v2", port: 54_320_000, "with space": "value-by-space" },
+    });
     await admin("POST", "secret/data/team/gone", { data: { a: "deleted-value" } });
     await admin("DELETE", "secret/data/team/gone");
     await admin("POST", "secret/data/closed/x", { data: { a: "closed-value" } });
     await admin("PUT", "old/kv/team/db", { password: "password-of-v1" });
-    const policy = 'path "secret/data/team/*" { capabilities = ["read"] }\npath "old/kv/team/*" { capabilities = ["read"] }';
+    const policy =
+      'path "secret/data/team/*" { capabilities = ["read"] }\npath "old/kv/team/*" { capabilities = ["read"] }';
     await admin("PUT", "sys/policies/acl/read", { policy });
     reader = await tokenFor();
   }, 20 * 60_000);
@@ -48,14 +52,18 @@ possible("a real Vault (skipped without Go to build it)", () => {
   };
   const source = (more: Partial<VaultConfig> = {}, env: NodeJS.ProcessEnv = {}) =>
     new VaultSource({ address: vault.url, auth: { token: { env: "READER" } }, ...more }, { READER: reader, ...env });
-  const read = (path: string, key: string | undefined, from = source()) => from.read(path, key, new AbortController().signal);
+  const read = (path: string, key: string | undefined, from = source()) =>
+    from.read(path, key, new AbortController().signal);
 
   test("an entry is read by its key, from version 1 and 2 of the engine, found or told", async () => {
     expect(await read("secret/team/db", "password")).toEqual({ kind: "done", value: "password-of-v2" });
     expect(await read("old/kv/team/db", "password")).toEqual({ kind: "done", value: "password-of-v1" });
     expect(await read("secret/team/db", "port")).toEqual({ kind: "done", value: "54320000" });
     expect(await read("secret/team/db", "with space")).toEqual({ kind: "done", value: "value-by-space" });
-    expect(await read("secret/team/db", "password", source({ kv: 2 }))).toEqual({ kind: "done", value: "password-of-v2" });
+    expect(await read("secret/team/db", "password", source({ kv: 2 }))).toEqual({
+      kind: "done",
+      value: "password-of-v2",
+    });
   });
 
   test.each<[string, () => ReturnType<typeof read>, object]>([
@@ -70,7 +78,11 @@ possible("a real Vault (skipped without Go to build it)", () => {
       () => read("secret/team/db", "none"),
       { kind: "stop", reason: "SecretNotFound", message: "the entry secret/team/db has no key none" },
     ],
-    ["no key", () => read("secret/team/db", undefined), { kind: "stop", reason: "SecretRefused", message: expect.stringMatching(/#KEY/) }],
+    [
+      "no key",
+      () => read("secret/team/db", undefined),
+      { kind: "stop", reason: "SecretRefused", message: expect.stringMatching(/#KEY/) },
+    ],
     ["no path", () => read("secret", "a"), { kind: "stop", reason: "SecretRefused" }],
     ["a way out", () => read("secret/team/../closed/x", "a"), { kind: "stop", reason: "SecretRefused" }],
     [
@@ -152,7 +164,11 @@ possible("a real Vault (skipped without Go to build it)", () => {
         return made.value;
       };
       const account = async (name: string) => {
-        await post("/api/v1/namespaces/default/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } });
+        await post("/api/v1/namespaces/default/serviceaccounts", {
+          apiVersion: "v1",
+          kind: "ServiceAccount",
+          metadata: { name },
+        });
         const asked = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
         return (await post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, asked)).status.token;
       };
@@ -166,7 +182,11 @@ possible("a real Vault (skipped without Go to build it)", () => {
       });
       await client.close();
       await admin("POST", "sys/auth/k8s/eu", { type: "kubernetes" });
-      await admin("POST", "auth/k8s/eu/config", { kubernetes_host: api.url, kubernetes_ca_cert: config.ca, token_reviewer_jwt: reviewer });
+      await admin("POST", "auth/k8s/eu/config", {
+        kubernetes_host: api.url,
+        kubernetes_ca_cert: config.ca,
+        token_reviewer_jwt: reviewer,
+      });
       const bound = {
         bound_service_account_names: "delegate",
         bound_service_account_namespaces: "default",
@@ -174,9 +194,13 @@ possible("a real Vault (skipped without Go to build it)", () => {
         token_ttl: "1h",
       };
       await admin("POST", "auth/k8s/eu/role/delegate", bound);
-      const as = (jwt: string) => source({ auth: { kubernetes: { role: "delegate", mount: "k8s/eu", tokenFile: tokenFile(jwt) } } });
+      const as = (jwt: string) =>
+        source({ auth: { kubernetes: { role: "delegate", mount: "k8s/eu", tokenFile: tokenFile(jwt) } } });
       expect(await read("secret/team/db", "password", as(delegate))).toEqual({ kind: "done", value: "password-of-v2" });
-      expect(await read("secret/team/db", "password", as(reviewer))).toMatchObject({ kind: "stop", reason: "SecretRefused" });
+      expect(await read("secret/team/db", "password", as(reviewer))).toMatchObject({
+        kind: "stop",
+        reason: "SecretRefused",
+      });
     } finally {
       await api.stop();
     }
@@ -229,7 +253,10 @@ possible("a real Vault (skipped without Go to build it)", () => {
     const from = source();
     expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "done" });
     vault.fail("/v1/secret/", { status: 429, times: 1 });
-    expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "again", reason: "SecretSourceUnavailable" });
+    expect(await read("secret/team/db", "password", from)).toMatchObject({
+      kind: "again",
+      reason: "SecretSourceUnavailable",
+    });
     expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "done" });
     await vault.seal();
     expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "again", message: "Vault is sealed" });

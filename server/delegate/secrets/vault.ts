@@ -76,7 +76,8 @@ export class VaultSource implements SecretSource {
     const { status, json } = answer.value;
     if (status !== 200) return this.#failed(status, `see which engine has ${path}`);
     const found = at(json, "data", "path");
-    if (typeof found !== "string" || !path.startsWith(found)) return unavailable("Vault did not say which engine has this path");
+    if (typeof found !== "string" || !path.startsWith(found))
+      return unavailable("Vault did not say which engine has this path");
     const mount: Mount = { path: found, version: at(json, "data", "options", "version") === "2" ? 2 : 1 };
     this.#mounts.push(mount);
     return done(mount);
@@ -107,7 +108,8 @@ export class VaultSource implements SecretSource {
     this.#login = (async () => {
       if (!renewable || age >= ttlMs) return this.#enter(signal);
       const renewed = await this.#send("POST", "auth/token/renew-self", { token, body: {}, signal });
-      const again = renewed.kind === "done" && renewed.value.status === 200 ? loginOf(at(renewed.value.json, "auth")) : undefined;
+      const again =
+        renewed.kind === "done" && renewed.value.status === 200 ? loginOf(at(renewed.value.json, "auth")) : undefined;
       return again ? done(again) : this.#enter(signal);
     })();
     return this.#current(signal);
@@ -163,9 +165,12 @@ export class VaultSource implements SecretSource {
 
   #failed(status: number, what: string) {
     if (status === 403) return refused(`Vault does not let the delegate ${what}`);
-    if (status >= 300 && status < 400) return refused("Vault redirects elsewhere: give the source the address of the active node");
+    if (status >= 300 && status < 400)
+      return refused("Vault redirects elsewhere: give the source the address of the active node");
     if (status === 503) return unavailable("Vault is sealed");
-    return status === 429 || status >= 470 ? unavailable(`Vault answered ${status}`) : refused(`Vault answered ${status}`);
+    return status === 429 || status >= 470
+      ? unavailable(`Vault answered ${status}`)
+      : refused(`Vault answered ${status}`);
   }
 }
 

@@ -57,7 +57,9 @@ test.each([true, false])("files, folders, modes and links come out as they went 
   const to = folder();
   expect(await unpack(await archive(entries, gzip), to, never)).toEqual({ kind: "done", value: undefined });
   expect(readFileSync(join(to, "a/b.txt"), "utf8") + readFileSync(join(to, "same"), "utf8")).toBe("bb");
-  expect([statSync(join(to, "run.sh")).mode & 0o7777, statSync(join(to, "a/b.txt")).mode & 0o777]).toEqual([0o755, 0o644]);
+  expect([statSync(join(to, "run.sh")).mode & 0o7777, statSync(join(to, "a/b.txt")).mode & 0o777]).toEqual([
+    0o755, 0o644,
+  ]);
   expect(readlinkSync(join(to, "a/link"))).toBe("../run.sh");
 });
 
@@ -123,17 +125,20 @@ test("a folder is packed the same each time, and comes back", async () => {
   const [one, two] = [join(dir, "one.tgz"), join(dir, "two.tgz")];
   for (const file of [one, two]) {
     const [to, content] = [await open(file, "wx"), await Folder.own(from)];
-    expect(await packInto(to, [{ name: "", content }], { workspace: from, signal: never })).toEqual({ kind: "done", value: undefined });
+    expect(await packInto(to, [{ name: "", content }], { workspace: from, signal: never })).toEqual({
+      kind: "done",
+      value: undefined,
+    });
     await Promise.all([to.close(), content.close()]);
   }
   expect(readFileSync(one).equals(readFileSync(two))).toBe(true);
   const to = folder();
   expect((await unpack(one, to, never)).kind).toBe("done");
-  expect([readFileSync(join(to, "d/b"), "utf8"), readFileSync(join(to, "l"), "utf8"), readFileSync(join(to, "empty"), "utf8")]).toEqual([
-    "2",
-    "1",
-    "",
-  ]);
+  expect([
+    readFileSync(join(to, "d/b"), "utf8"),
+    readFileSync(join(to, "l"), "utf8"),
+    readFileSync(join(to, "empty"), "utf8"),
+  ]).toEqual(["2", "1", ""]);
 });
 
 /** Packs a folder, and ends it when so many looks at the signal were made; gives the answer, and what no listener took. */
@@ -201,7 +206,10 @@ test("a folder that says it has more than the task's disk is refused before a by
 });
 
 test("an archive that is gone meanwhile is refused, and ends nothing else", async () => {
-  expect(await unpack(join(dir, "gone.tgz"), folder(), never)).toMatchObject({ kind: "stop", reason: "ArchiveRefused" });
+  expect(await unpack(join(dir, "gone.tgz"), folder(), never)).toMatchObject({
+    kind: "stop",
+    reason: "ArchiveRefused",
+  });
 });
 
 test("an archive's folders may be 400 deep", async () => {

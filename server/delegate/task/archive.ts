@@ -31,7 +31,12 @@ class TooLarge extends Error {
  * Unpacks a .tar or .tar.gz that nobody vouches for into a folder: files, folders and links that stay inside. Absolute names, `..`, devices and
  * links to elsewhere end it; owners are left out, of the mode only whether it can be run counts.
  */
-export async function unpack(file: string, folder: string, signal: AbortSignal, bounds = BOUNDS): Promise<Outcome<void>> {
+export async function unpack(
+  file: string,
+  folder: string,
+  signal: AbortSignal,
+  bounds = BOUNDS,
+): Promise<Outcome<void>> {
   const root = await realpath(folder);
   const target: Target = { root, made: new Set() };
   const links: { at: string; to: string; name: string }[] = [];
@@ -39,7 +44,8 @@ export async function unpack(file: string, folder: string, signal: AbortSignal, 
   let bytes = 0;
   const tar = extract();
   const compressed = await gzipped(file).catch((error: Error) => error);
-  if (compressed instanceof Error) return stop("ArchiveRefused", `the archive was not unpacked: it cannot be read: ${compressed.message}`);
+  if (compressed instanceof Error)
+    return stop("ArchiveRefused", `the archive was not unpacked: it cannot be read: ${compressed.message}`);
   // Nothing is awaited between a stream and its pipeline: an error in between would have no listener.
   const reading = pipeline(createReadStream(file), compressed ? createGunzip() : new PassThrough(), tar, { signal });
   // Whoever iterates sees the error; without this it would be thrown a second time.
@@ -124,8 +130,16 @@ async function makeLink(target: Target, { at, to, name }: { at: string; to: stri
   const { root } = target;
   // `..` only at the beginning: after a name it may mean another folder than it seems to.
   const inner = posix.normalize(posix.join(relative(root, dirname(at)) || ".", to));
-  if (to === "" || to.startsWith("/") || /[\0\\]/.test(to) || /(^|\/)\.\.(\/|$)/.test(inner) || /[^./][^/]*\/\.\.(\/|$)/.test(to))
-    throw new Refused(`the link ${JSON.stringify(name)} leads to ${JSON.stringify(to.slice(0, MAX_PATH))}, out of the archive`);
+  if (
+    to === "" ||
+    to.startsWith("/") ||
+    /[\0\\]/.test(to) ||
+    /(^|\/)\.\.(\/|$)/.test(inner) ||
+    /[^./][^/]*\/\.\.(\/|$)/.test(to)
+  )
+    throw new Refused(
+      `the link ${JSON.stringify(name)} leads to ${JSON.stringify(to.slice(0, MAX_PATH))}, out of the archive`,
+    );
   await folders(target, dirname(at));
   await rm(at, { force: true });
   await symlink(to, at);
@@ -177,7 +191,8 @@ export async function packInto(
     // Before the first byte: reading 3 GiB of holes takes longer than most tasks may run.
     const judged = counter(bounds);
     for (const { name, content, kept = () => true } of parts)
-      if (typeof content !== "string" && "names" in content) await judge({ kept, signal, counted: judged }, content, name);
+      if (typeof content !== "string" && "names" in content)
+        await judge({ kept, signal, counted: judged }, content, name);
     for (const { name, content, kept = () => true } of parts) {
       if (typeof content === "string") await addText(tar, name, content);
       else if ("names" in content) await addAll({ tar, links, kept, signal, counted }, content, name);
@@ -234,7 +249,11 @@ function bounded(most: number): Transform {
 const EPOCH = new Date(0);
 
 /** Counts what a folder says that it has, without reading any of it. */
-async function judge({ kept, signal, counted }: Omit<Packing, "tar" | "links">, folder: Folder, below: string): Promise<void> {
+async function judge(
+  { kept, signal, counted }: Omit<Packing, "tar" | "links">,
+  folder: Folder,
+  below: string,
+): Promise<void> {
   for (const name of await folder.names()) {
     if (!kept(name)) continue;
     signal.throwIfAborted();
@@ -274,7 +293,11 @@ async function addAll(packing: Packing, folder: Folder, below: string): Promise<
  * Begins an entry and waits until it is in the archive. An archive that ends, for its size or because the task does, ends its entry with an
  * `error` event: without a listener, whatever the entry is, this event would end the whole delegate.
  */
-function enter(tar: ReturnType<typeof pack>, header: NewEntry, fill: (entry: Sink, fail: (error: Error) => void) => void): Promise<void> {
+function enter(
+  tar: ReturnType<typeof pack>,
+  header: NewEntry,
+  fill: (entry: Sink, fail: (error: Error) => void) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry = tar.entry(header, (error) => (error ? reject(error) : resolve()));
     entry.on("error", reject);
@@ -288,7 +311,11 @@ type Sink = ReturnType<ReturnType<typeof pack>["entry"]>;
 const add = (tar: ReturnType<typeof pack>, header: NewEntry) => enter(tar, header, () => undefined);
 
 const addText = (tar: ReturnType<typeof pack>, name: string, text: string) =>
-  enter(tar, { name, mode: 0o600, mtime: EPOCH, size: Buffer.byteLength(text) }, (entry) => void entry.end(Buffer.from(text)));
+  enter(
+    tar,
+    { name, mode: 0o600, mtime: EPOCH, size: Buffer.byteLength(text) },
+    (entry) => void entry.end(Buffer.from(text)),
+  );
 
 /** A file that shrinks meanwhile ends the packing; of one that grows, what was there when it was opened is packed. */
 async function addFile(tar: ReturnType<typeof pack>, file: TaskFile, name: string, counted: Counter): Promise<void> {

@@ -27,7 +27,11 @@ export interface ArtifactOptions {
 export type Kept = { folder: string; path: string } | { parts: readonly Packed[]; gzip?: boolean };
 
 /** Keeps a file, or a folder as .tar.gz, with the service as the task's artefact. */
-export async function keepArtifact(name: string, kept: Kept, options: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
+export async function keepArtifact(
+  name: string,
+  kept: Kept,
+  options: ArtifactOptions,
+): Promise<Outcome<Schemas["TaskArtifact"]>> {
   const taken = await takeKept(kept, options.workspace.dir, options.signal, options.bounds.diskBytes);
   if (taken.kind !== "done") return taken;
   try {
@@ -38,7 +42,12 @@ export async function keepArtifact(name: string, kept: Kept, options: ArtifactOp
 }
 
 /** The file to be kept, open: that of the task itself, or an archive of its folder that has no name anywhere. */
-export async function takeKept(kept: Kept, workspace: string, signal: AbortSignal, diskBytes = 0): Promise<Outcome<TaskFile>> {
+export async function takeKept(
+  kept: Kept,
+  workspace: string,
+  signal: AbortSignal,
+  diskBytes = 0,
+): Promise<Outcome<TaskFile>> {
   const bounds = boundsFor(diskBytes);
   if ("parts" in kept) return packed(kept.parts, { workspace, signal, bounds, gzip: kept.gzip ?? true });
   const found = await findTaskPath(workspace, kept.folder, kept.path);
@@ -56,13 +65,25 @@ async function packed(parts: readonly Packed[], options: PackOptions): Promise<O
   return made;
 }
 
-async function send(name: string, file: TaskFile, { session, task, signal }: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
+async function send(
+  name: string,
+  file: TaskFile,
+  { session, task, signal }: ArtifactOptions,
+): Promise<Outcome<Schemas["TaskArtifact"]>> {
   const { size } = file;
   if (size > MAX_ARTIFACT)
-    return stop("ArtifactTooLarge", `${name} has ${Math.ceil(size / 2 ** 20)} MiB; an artefact has at most ${MAX_ARTIFACT / 2 ** 20}`);
+    return stop(
+      "ArtifactTooLarge",
+      `${name} has ${Math.ceil(size / 2 ** 20)} MiB; an artefact has at most ${MAX_ARTIFACT / 2 ** 20}`,
+    );
   const sha256 = await file.digest("sha256");
   const route = `/v1/worker/tasks/${encodeURIComponent(task.task)}/artifacts/${encodeURIComponent(name)}`;
-  const ask = { query: { fence: String(task.fence), sha256 }, file: { size, open: file.stream }, deadlineMs: DEADLINE_MS, signal };
+  const ask = {
+    query: { fence: String(task.fence), sha256 },
+    file: { size, open: file.stream },
+    deadlineMs: DEADLINE_MS,
+    signal,
+  };
   return patiently(() => session.send<Schemas["TaskArtifact"]>("PUT", route, ask), signal);
 }
 
@@ -90,7 +111,10 @@ export function getArtifact(
           await pipeline(body, count, (await createTaskFile(workspace.dir, to)).createWriteStream());
           return done(undefined);
         } catch (error) {
-          return again("ArtifactNotRead", `the artefact ${ref.name} of ${ref.task} could not be read: ${(error as Error).message}`);
+          return again(
+            "ArtifactNotRead",
+            `the artefact ${ref.name} of ${ref.task} could not be read: ${(error as Error).message}`,
+          );
         }
       }),
     signal,

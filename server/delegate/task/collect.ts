@@ -4,7 +4,10 @@ import type { WriteLine } from "../process/bounded.ts";
 const MAX_CHARS = 64 * 1024;
 
 /** Runs something and gives its standard output instead of logging it; any exit code but 0 is a failure. */
-export async function collect(run: (write: WriteLine) => Promise<Outcome<number>>, write: WriteLine): Promise<Outcome<string>> {
+export async function collect(
+  run: (write: WriteLine) => Promise<Outcome<number>>,
+  write: WriteLine,
+): Promise<Outcome<string>> {
   let text = "";
   const ran = await run((stream, line) => {
     if (stream !== "stdout") return write(stream, line);

@@ -59,7 +59,11 @@ export function makeFetch(options: FetchOptions): { fetch: Fetch; close(): Promi
     const roots = bundle ? [readFileSync(bundle, "utf8")] : [...rootCertificates];
     const ca = bundle || caCertificate ? [...roots, ...(caCertificate ? [caCertificate] : [])] : undefined;
     const connect = { timeout: 10_000, ...(open ? {} : { lookup: guarded }), ...(ca ? { ca } : {}) };
-    const made = new EnvHttpProxyAgent({ ...proxies, connect, ...(ca ? { requestTls: { ca }, proxyTls: { ca } } : {}) });
+    const made = new EnvHttpProxyAgent({
+      ...proxies,
+      connect,
+      ...(ca ? { requestTls: { ca }, proxyTls: { ca } } : {}),
+    });
     agents.set(caCertificate, made);
     return made;
   };
@@ -80,7 +84,10 @@ async function follow(address: string, ask: FetchAsk, open: boolean, send: Once)
     url = new URL(address);
   } catch {
     // Who meant to sign in with it has his password there.
-    return stop("AddressInvalid", `${JSON.stringify(address.replace(/[?#].*|.*@/gs, "***").slice(0, 200))} is not an address`);
+    return stop(
+      "AddressInvalid",
+      `${JSON.stringify(address.replace(/[?#].*|.*@/gs, "***").slice(0, 200))} is not an address`,
+    );
   }
   let now = ask;
   for (let redirects = 0; ; redirects++) {
@@ -92,8 +99,12 @@ async function follow(address: string, ask: FetchAsk, open: boolean, send: Once)
     if (!URL.canParse(headers.location, url.href)) return answer;
     const next = new URL(headers.location, url);
     if (next.origin !== url.origin)
-      return stop("RedirectRefused", `${url.origin} redirects to ${next.origin}; only redirects to the same host are followed`);
-    if (redirects === MAX_REDIRECTS) return stop("RedirectRefused", `${url.origin} redirects more than ${MAX_REDIRECTS} times`);
+      return stop(
+        "RedirectRefused",
+        `${url.origin} redirects to ${next.origin}; only redirects to the same host are followed`,
+      );
+    if (redirects === MAX_REDIRECTS)
+      return stop("RedirectRefused", `${url.origin} redirects more than ${MAX_REDIRECTS} times`);
     if (status === 303 || (status < 303 && now.method === "POST")) {
       const { body: _, ...rest } = now;
       now = { ...rest, method: now.method === "HEAD" ? "HEAD" : "GET" };
@@ -103,13 +114,25 @@ async function follow(address: string, ask: FetchAsk, open: boolean, send: Once)
 }
 
 const metadata = (url: URL) =>
-  stop("AddressRefused", `${url.hostname} is where a cloud gives a machine its credentials; tasks may not ask it (OUTPOST_ALLOW_METADATA)`);
+  stop(
+    "AddressRefused",
+    `${url.hostname} is where a cloud gives a machine its credentials; tasks may not ask it (OUTPOST_ALLOW_METADATA)`,
+  );
 
-async function once(url: URL, ask: FetchAsk, dispatcher: EnvHttpProxyAgent, options: FetchOptions): Promise<Outcome<FetchAnswer>> {
+async function once(
+  url: URL,
+  ask: FetchAsk,
+  dispatcher: EnvHttpProxyAgent,
+  options: FetchOptions,
+): Promise<Outcome<FetchAnswer>> {
   const { method = "GET", body, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES } = ask;
   const timeout = AbortSignal.timeout(deadlineMs);
   const file = body !== undefined && typeof body !== "string" && !Buffer.isBuffer(body) ? body : undefined;
-  const headers = { "user-agent": "outpost-delegate", ...ask.headers, ...(file ? { "content-length": String(file.size) } : {}) };
+  const headers = {
+    "user-agent": "outpost-delegate",
+    ...ask.headers,
+    ...(file ? { "content-length": String(file.size) } : {}),
+  };
   try {
     const answer = await request(url, {
       dispatcher,
@@ -140,7 +163,13 @@ async function once(url: URL, ask: FetchAsk, dispatcher: EnvHttpProxyAgent, opti
 
 type Head = Omit<FetchAnswer, "body">;
 
-async function save(body: Readable, to: () => Promise<Writable>, maxBytes: number, url: URL, head: Head): Promise<Outcome<FetchAnswer>> {
+async function save(
+  body: Readable,
+  to: () => Promise<Writable>,
+  maxBytes: number,
+  url: URL,
+  head: Head,
+): Promise<Outcome<FetchAnswer>> {
   let size = 0;
   const count = new Transform({
     transform(chunk: Buffer, _encoding, next) {
@@ -160,13 +189,20 @@ async function save(body: Readable, to: () => Promise<Writable>, maxBytes: numbe
 function faultIn(url: URL, error: unknown, { env, caBundle }: FetchOptions): Failure {
   const { code, cause, message } = error as Error & { code?: unknown; cause?: { code?: string } };
   if (code === ADDRESS_REFUSED || cause?.code === ADDRESS_REFUSED) return metadata(url);
-  if (code === "UND_ERR_INVALID_ARG") return stop("RequestInvalid", `the request to ${url.origin} cannot be sent: ${message}`);
-  const fault = faultOf(error, { origin: url.origin, proxy: proxyOf(url.origin, proxySettings(env)), caFile: caBundle() });
+  if (code === "UND_ERR_INVALID_ARG")
+    return stop("RequestInvalid", `the request to ${url.origin} cannot be sent: ${message}`);
+  const fault = faultOf(error, {
+    origin: url.origin,
+    proxy: proxyOf(url.origin, proxySettings(env)),
+    caFile: caBundle(),
+  });
   // What is not trusted now will not be in a minute.
   return fault.reason === LAYER.tls ? stop(fault.reason, fault.message) : again(fault.reason, fault.message);
 }
 
 function joined(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const all = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat().join(", ")] as const]));
+  const all = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, [value].flat().join(", ")] as const],
+  );
   return Object.fromEntries(all);
 }

@@ -56,7 +56,11 @@ test.each<[string, object, RegExp]>([
 });
 
 test("a login that git cannot send, or that does not fit the address, is refused before anything runs", async () => {
-  const twoLines = await bench.run(gitClone, { url: git.cloneUrl("closed"), username: "robot", password: "one\nhost=evil" });
+  const twoLines = await bench.run(gitClone, {
+    url: git.cloneUrl("closed"),
+    username: "robot",
+    password: "one\nhost=evil",
+  });
   expect(twoLines).toMatchObject({ reason: "ParamsInvalid", message: expect.stringContaining("line break") });
   const ssh = await bench.run(gitClone, { url: "git@127.0.0.1:closed.git", password: "password" });
   expect(ssh).toMatchObject({ reason: "ParamsInvalid", message: expect.stringContaining("sshKey") });
@@ -66,22 +70,35 @@ test("a script works in its source: git, files, or an artefact of another task",
   const cloned = await bench.run(shellRun, { source: { git: { url: git.cloneUrl("open") } }, script: "cat a.txt" });
   expect(cloned.log).toContain("open");
   const files = { "d/e.txt": "text\n", "run.sh": "#!/bin/sh\necho ran > d/out" };
-  const made = await bench.run(shellRun, { source: { files }, script: "./run.sh", keep: [{ name: "d.tgz", path: "d" }] });
+  const made = await bench.run(shellRun, {
+    source: { files },
+    script: "./run.sh",
+    keep: [{ name: "d.tgz", path: "d" }],
+  });
   expect(made).toMatchObject({ outcome: "succeeded" });
   const task = made.dir.split("/").at(-1)!.split(".")[0]!;
   const used = await bench.run(shellRun, { source: { artifact: { task, name: "d.tgz" } }, script: "cat e.txt out" });
   expect(used.log).toEqual(expect.arrayContaining(["text", "ran"]));
-  expect(await bench.run(shellRun, { source: { artifact: { task, name: "none.tgz" } }, script: "true" })).toMatchObject({
-    outcome: "failed",
-  });
+  expect(await bench.run(shellRun, { source: { artifact: { task, name: "none.tgz" } }, script: "true" })).toMatchObject(
+    {
+      outcome: "failed",
+    },
+  );
 });
 
 test("what is kept stays inside of the task's files, and must be there", async () => {
   writeFileSync(join(dir, "outside"), "not yours");
   const keep = [{ name: "x", path: "x" }];
-  const link = await bench.run(shellRun, { source: { files: { a: "" } }, script: `ln -s '${join(dir, "outside")}' x`, keep });
+  const link = await bench.run(shellRun, {
+    source: { files: { a: "" } },
+    script: `ln -s '${join(dir, "outside")}' x`,
+    keep,
+  });
   expect(link).toMatchObject({ outcome: "failed", reason: "PathRefused" });
-  expect(await bench.run(shellRun, { script: "true", keep })).toMatchObject({ outcome: "failed", reason: "PathNotFound" });
+  expect(await bench.run(shellRun, { script: "true", keep })).toMatchObject({
+    outcome: "failed",
+    reason: "PathNotFound",
+  });
 });
 
 const sshd = [process.env.OUTPOST_SSHD, "/usr/sbin/sshd"].find((file) => file && existsSync(file));

@@ -91,7 +91,10 @@ export async function makeGit(context: TaskContext, cwd: string, access?: GitAcc
 async function pinFor(url: string): Promise<Outcome<[string, string][]>> {
   const whole = url.includes("://") ? url : `ssh://${url.replace(/:.*/, "")}`;
   if (!URL.canParse(whole))
-    return stop("ParamsInvalid", "`url` is not an address: it is https://host/path, ssh://user@host/path or user@host:path");
+    return stop(
+      "ParamsInvalid",
+      "`url` is not an address: it is https://host/path, ssh://user@host/path or user@host:path",
+    );
   const { hostname, port, protocol } = new URL(whole);
   const addresses = await safeAddresses(hostname, isMetadata);
   if (isMetadata(hostname) || addresses?.length === 0)
@@ -110,12 +113,21 @@ async function loginFor(
   folder: string,
   { url, username = "", password = "" }: GitAccess,
 ): Promise<Outcome<[string, string]>> {
-  if (!/^https?:/.test(url)) return stop("ParamsInvalid", "`username` and `password` are for http(s) addresses; with SSH give `sshKey`");
+  if (!/^https?:/.test(url))
+    return stop("ParamsInvalid", "`username` and `password` are for http(s) addresses; with SSH give `sshKey`");
   if (/[\r\n\0]/.test(username + password))
-    return stop("ParamsInvalid", "the user name or password holds a line break, which git cannot send; take it out of the secret");
+    return stop(
+      "ParamsInvalid",
+      "the user name or password holds a line break, which git cannot send; take it out of the secret",
+    );
   const helper = join(folder, "helper");
   await putTaskFile(workspace, join(folder, "login"), `username=${username || "git"}\npassword=${password}\n`);
-  await putTaskFile(workspace, helper, `#!/bin/sh\n[ "$1" = get ] && exec cat -- ${quoted(join(folder, "login"))}\nexit 0\n`, 0o700);
+  await putTaskFile(
+    workspace,
+    helper,
+    `#!/bin/sh\n[ "$1" = get ] && exec cat -- ${quoted(join(folder, "login"))}\nexit 0\n`,
+    0o700,
+  );
   return done([`credential.${new URL(url).origin}.helper`, `!${quoted(helper)}`]);
 }
 
@@ -139,14 +151,23 @@ const HINTS: [RegExp, string][] = [
     /Authentication failed|could not read (Username|Password)/,
     "the host rejects this login: check `username` and `password`, or give them",
   ],
-  [/Host key verification failed/, "the host's key is not known: put its line, checked by another way, into `knownHosts`"],
-  [/Permission denied \(/, "the host rejects this SSH key: check `sshKey`, and that its public half may read the repository"],
+  [
+    /Host key verification failed/,
+    "the host's key is not known: put its line, checked by another way, into `knownHosts`",
+  ],
+  [
+    /Permission denied \(/,
+    "the host rejects this SSH key: check `sshKey`, and that its public half may read the repository",
+  ],
   [/Could not resolve host(name)?/i, "the name cannot be resolved: check the address and the delegate's DNS"],
   [
     /Failed to connect|Connection refused|Connection timed out|Could not connect/i,
     "there is no connection: check the address, firewalls and the proxy",
   ],
-  [/[Rr]epository '.*' not found|does not appear to be a git repository/, "there is no such repository, or this login may not see it"],
+  [
+    /[Rr]epository '.*' not found|does not appear to be a git repository/,
+    "there is no such repository, or this login may not see it",
+  ],
   [
     /SSL certificate problem|server certificate verification failed/,
     "its certificate is not trusted: name the CA's file in OUTPOST_CA_FILE of the delegate",
@@ -156,7 +177,10 @@ const HINTS: [RegExp, string][] = [
 function explain(said: string[], access: GitAccess | undefined): string {
   const text = said.join("\n");
   const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1];
-  const last = said.filter((line) => /^(fatal|error|remote|ssh|Host key|git@|.*Permission denied)/.test(line)).at(0) ?? said.at(-1) ?? "";
+  const last =
+    said.filter((line) => /^(fatal|error|remote|ssh|Host key|git@|.*Permission denied)/.test(line)).at(0) ??
+    said.at(-1) ??
+    "";
   const key =
     access?.sshKey && /error in libcrypto|invalid format/.test(text)
       ? "`sshKey` is not a private key that SSH reads (an OpenSSH or PEM key without a passphrase)"
@@ -170,7 +194,11 @@ export interface Cloned {
 }
 
 /** Fetches a repository into a new folder and checks a revision out: a branch, a tag or a commit. */
-export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: string, context: TaskContext): Promise<Outcome<Cloned>> {
+export async function cloneGit(
+  params: Schemas["TaskParamsGitClone"],
+  cwd: string,
+  context: TaskContext,
+): Promise<Outcome<Cloned>> {
   const { url, revision = "", depth } = params;
   await makeTaskFolder(context.workspace.dir, cwd, 0o755);
   const git = await makeGit(context, cwd, params);
@@ -180,12 +208,22 @@ export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: strin
   const all = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*", "+HEAD:refs/remotes/origin/HEAD"];
   // A part of the history can only be asked for by what is wanted; the server may know an abbreviated commit only with all of it.
   const wanted = revision || "HEAD";
-  if ((await run("init", "--quiet")) !== 0) return stop("GitFailed", `git could not make a repository in the workspace: ${why()}`);
-  const fetched = await run("fetch", "--quiet", "--no-tags", ...shallow, "--", url, ...(depth === undefined ? all : [wanted]));
+  if ((await run("init", "--quiet")) !== 0)
+    return stop("GitFailed", `git could not make a repository in the workspace: ${why()}`);
+  const fetched = await run(
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    ...shallow,
+    "--",
+    url,
+    ...(depth === undefined ? all : [wanted]),
+  );
   if (fetched !== 0) return fetchFailed(url, depth === undefined ? undefined : revision, why());
   const names = depth === undefined ? [`refs/remotes/origin/${wanted}`, `refs/tags/${wanted}`, wanted] : ["FETCH_HEAD"];
   let commit = "";
-  for (const name of names) commit ||= await ask("rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`);
+  for (const name of names)
+    commit ||= await ask("rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`);
   if (!commit) return stop("RevisionNotFound", `${url} has no branch, tag or commit ${JSON.stringify(wanted)}`);
   if ((await run("checkout", "--quiet", "--force", "--detach", commit)) !== 0)
     return stop("GitFailed", `git could not check out ${commit}: ${why()}`);
@@ -194,6 +232,8 @@ export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: strin
 }
 
 function fetchFailed(url: string, revision: string | undefined, why: string): Failure {
-  const part = revision ? ` at ${JSON.stringify(revision)} (with \`depth\` it must be a branch, a tag or a whole commit id)` : "";
+  const part = revision
+    ? ` at ${JSON.stringify(revision)} (with \`depth\` it must be a branch, a tag or a whole commit id)`
+    : "";
   return stop("FetchFailed", `git could not fetch ${url}${part}: ${why}`);
 }

@@ -21,7 +21,10 @@ export class BoundedOutput {
       return this.#write(stream, text);
     }
     return this.#left++ === 0
-      ? this.#write("system", "[the task has written more than OUTPOST_TASK_OUTPUT_MIB allows; what follows is not kept]")
+      ? this.#write(
+          "system",
+          "[the task has written more than OUTPOST_TASK_OUTPUT_MIB allows; what follows is not kept]",
+        )
       : undefined;
   };
 

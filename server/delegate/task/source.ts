@@ -8,7 +8,11 @@ import { cloneGit } from "./git.ts";
 import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
 /** Puts what a kind works on into a new folder below the task's work folder; without a source that is the work folder itself. */
-export async function takeSource(source: Schemas["TaskSource"] | undefined, name: string, context: TaskContext): Promise<Outcome<string>> {
+export async function takeSource(
+  source: Schemas["TaskSource"] | undefined,
+  name: string,
+  context: TaskContext,
+): Promise<Outcome<string>> {
   if (!source) return done(context.workspace.work);
   const folder = join(context.workspace.work, name);
   const { dir } = context.workspace;
@@ -36,5 +40,7 @@ async function artifact(ref: Schemas["ArtifactRef"], folder: string, context: Ta
   }
   const unpacked = await unpack(file, folder, context.signal);
   await rm(file, { force: true });
-  return unpacked.kind === "done" ? done(folder) : stop(unpacked.reason, `${ref.name} of ${ref.task}: ${unpacked.message}`);
+  return unpacked.kind === "done"
+    ? done(folder)
+    : stop(unpacked.reason, `${ref.name} of ${ref.task}: ${unpacked.message}`);
 }

@@ -1,5 +1,12 @@
 /** Why a task's processes are ended before they end by themselves. The first reason counts. */
-export type Why = "cancelled" | "timedOut" | "MemoryExceeded" | "ProcessesExceeded" | "DiskExceeded" | "lost" | "leaving";
+export type Why =
+  | "cancelled"
+  | "timedOut"
+  | "MemoryExceeded"
+  | "ProcessesExceeded"
+  | "DiskExceeded"
+  | "lost"
+  | "leaving";
 
 /** The way to end one running task. */
 export class Stop {

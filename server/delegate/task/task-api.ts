@@ -23,7 +23,8 @@ export async function askApi<T>(
 ): Promise<Outcome<T>> {
   const row: OperationRow = operations[operation];
   if (!row.task) return stop("OperationRefused", `the operation ${operation} is not open to tasks`);
-  if (!task.token) return stop("NoTaskToken", "the service gave this task no token for its API; it may be older than this delegate");
+  if (!task.token)
+    return stop("NoTaskToken", "the service gave this task no token for its API; it may be older than this delegate");
   const { org, project } = task.scope ?? {};
   const route = row.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const ask = {

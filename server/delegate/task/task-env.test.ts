@@ -4,7 +4,13 @@ import { temporaryFolder } from "../testing/temporary.ts";
 import { CaBundle, taskEnv } from "./task-env.ts";
 
 const dir = temporaryFolder();
-const workspace = { dir: "/w/t1.3", work: "/w/t1.3/work", home: "/w/t1.3/home", tmp: "/w/t1.3/tmp", mark: "OUTPOST_WORKSPACE=/w/t1.3" };
+const workspace = {
+  dir: "/w/t1.3",
+  work: "/w/t1.3/work",
+  home: "/w/t1.3/home",
+  tmp: "/w/t1.3/tmp",
+  mark: "OUTPOST_WORKSPACE=/w/t1.3",
+};
 const task = { task: "t1", fence: 3, attempt: 2 };
 
 test("a task gets the list and nothing else of the delegate's environment", () => {

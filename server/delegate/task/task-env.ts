@@ -31,9 +31,15 @@ export interface TaskEnvOptions {
 }
 
 /** What every process gets that the delegate starts for others. */
-export function baseEnv({ env, more, caBundle }: Pick<TaskEnvOptions, "env" | "more" | "caBundle">): Record<string, string> {
+export function baseEnv({
+  env,
+  more,
+  caBundle,
+}: Pick<TaskEnvOptions, "env" | "more" | "caBundle">): Record<string, string> {
   const passed = [...PASSED, ...more].flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  const ca = caBundle ? ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"] : [];
+  const ca = caBundle
+    ? ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
+    : [];
   return {
     PATH: "/usr/local/bin:/usr/bin:/bin",
     ...Object.fromEntries(passed),

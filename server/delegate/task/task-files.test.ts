@@ -1,12 +1,30 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder } from "../testing/temporary.ts";
 import { packInto, unpack } from "./archive.ts";
 import { takeKept } from "./artifact-client.ts";
-import { createTaskFile, Folder, findTaskPath, makeTaskFolder, openTaskFile, putTaskFile, readTaskFile } from "./task-files.ts";
+import {
+  createTaskFile,
+  Folder,
+  findTaskPath,
+  makeTaskFolder,
+  openTaskFile,
+  putTaskFile,
+  readTaskFile,
+} from "./task-files.ts";
 
 const dir = temporaryFolder();
 const never = new AbortController().signal;
@@ -53,7 +71,10 @@ test.each(Object.entries(LEFT))(
       expect(execFileSync("tar", ["-xzOf", tar]).toString()).not.toContain("the identity");
     } else expect(packed.reason).toBe("PathRefused");
     await putTaskFile(task, at, "written");
-    expect([readFileSync(at, "utf8"), readFileSync(join(task, "../identity.json"), "utf8")]).toEqual(["written", "the identity"]);
+    expect([readFileSync(at, "utf8"), readFileSync(join(task, "../identity.json"), "utf8")]).toEqual([
+      "written",
+      "the identity",
+    ]);
   },
 );
 
@@ -196,25 +217,28 @@ const SIZES: [string, (work: string) => void, string | undefined][] = [
 const many = (count: number, make: (i: number) => void) => Array.from({ length: count }, (_, i) => make(i));
 const NAMES = ["-rf", "--to-command=sh", "a\nb", " ", "...", "\\", "%00", "*", "a;b", "\u202egnp", "x".repeat(255)];
 
-test.each(SIZES)("a folder with %s is refused before it costs anything, or packed as it is", async (_name, make, reason) => {
-  const task = workspace();
-  make(join(task, "work"));
-  const started = process.cpuUsage();
-  const packed = await takeKept({ folder: task, path: "work" }, task, never);
-  const { user, system } = process.cpuUsage(started);
-  // Seconds of this process: a terabyte takes an hour.
-  expect((user + system) / 1e6).toBeLessThan(30);
-  expect(packed).toMatchObject(reason ? { kind: "stop", reason } : { kind: "done" });
-  if (packed.kind !== "done") return;
-  const [tar, to] = [join(dir, `sizes-${count}.tgz`), join(dir, `sizes-${count}`)];
-  writeFileSync(tar, await bytesOf(packed.value.stream()));
-  await packed.value.close();
-  const listed = execFileSync("tar", ["-tzf", tar], { maxBuffer: 64 << 20 }).toString();
-  expect(listed).not.toMatch(/^\/|(^|\/)\.\.(\/|$)/m);
-  mkdirSync(to);
-  // A backslash is refused by name where it is unpacked.
-  expect((await unpack(tar, to, never)).kind).toMatch(/done|stop/);
-});
+test.each(SIZES)(
+  "a folder with %s is refused before it costs anything, or packed as it is",
+  async (_name, make, reason) => {
+    const task = workspace();
+    make(join(task, "work"));
+    const started = process.cpuUsage();
+    const packed = await takeKept({ folder: task, path: "work" }, task, never);
+    const { user, system } = process.cpuUsage(started);
+    // Seconds of this process: a terabyte takes an hour.
+    expect((user + system) / 1e6).toBeLessThan(30);
+    expect(packed).toMatchObject(reason ? { kind: "stop", reason } : { kind: "done" });
+    if (packed.kind !== "done") return;
+    const [tar, to] = [join(dir, `sizes-${count}.tgz`), join(dir, `sizes-${count}`)];
+    writeFileSync(tar, await bytesOf(packed.value.stream()));
+    await packed.value.close();
+    const listed = execFileSync("tar", ["-tzf", tar], { maxBuffer: 64 << 20 }).toString();
+    expect(listed).not.toMatch(/^\/|(^|\/)\.\.(\/|$)/m);
+    mkdirSync(to);
+    // A backslash is refused by name where it is unpacked.
+    expect((await unpack(tar, to, never)).kind).toMatch(/done|stop/);
+  },
+);
 
 test.each([
   ["entries", { entries: 10, bytes: 1_000_000 }],
@@ -223,10 +247,12 @@ test.each([
   const task = workspace();
   const [to, folder] = await Promise.all([open(join(dir, `many-${count}.tgz`), "w+"), Folder.own(join(task, "work"))]);
   many(20, (i) => writeFileSync(join(task, `work/${i}`), "x".repeat(60)));
-  expect(await packInto(to, [{ name: "", content: folder }], { workspace: task, signal: never, bounds })).toMatchObject({
-    kind: "stop",
-    reason: "ArtifactTooLarge",
-  });
+  expect(await packInto(to, [{ name: "", content: folder }], { workspace: task, signal: never, bounds })).toMatchObject(
+    {
+      kind: "stop",
+      reason: "ArtifactTooLarge",
+    },
+  );
   await Promise.all([to.close(), folder.close()]);
 });
 

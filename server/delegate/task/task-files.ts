@@ -29,7 +29,8 @@ class Refused extends Error {
 }
 
 const leaves = (path: string) => new Refused("PathRefused", `${JSON.stringify(path)} leads out of the task's files`);
-const missing = (path: string) => new Refused("PathNotFound", `there is no ${JSON.stringify(path)} among the task's files`);
+const missing = (path: string) =>
+  new Refused("PathNotFound", `there is no ${JSON.stringify(path)} among the task's files`);
 
 /** One file of a task, open. The same bytes are checked, digested and sent. */
 export interface TaskFile {
@@ -118,10 +119,16 @@ export class Folder {
 }
 
 /** The folders from a workspace to a place in it, one below the other; a link among them is refused. */
-async function descend<T>(workspace: string, parts: readonly string[], use: (folder: Folder) => Promise<T>, make?: number): Promise<T> {
+async function descend<T>(
+  workspace: string,
+  parts: readonly string[],
+  use: (folder: Folder) => Promise<T>,
+  make?: number,
+): Promise<T> {
   const held = [await Folder.own(workspace)];
   try {
-    for (const part of parts) held.push(await (make === undefined ? held.at(-1)!.folder(part) : held.at(-1)!.make(part, make)));
+    for (const part of parts)
+      held.push(await (make === undefined ? held.at(-1)!.folder(part) : held.at(-1)!.make(part, make)));
     return await use(held.at(-1)!);
   } finally {
     for (const folder of held) await folder.close();
@@ -169,12 +176,16 @@ async function walk(workspace: string, path: string, held: Folder[]): Promise<Fo
     const found = await at.find(name);
     if (!found) throw missing(path);
     if (found.isSymbolicLink()) {
-      if (++links > MAX_LINKS) throw new Refused("PathRefused", `${JSON.stringify(path)} leads through more than ${MAX_LINKS} links`);
+      if (++links > MAX_LINKS)
+        throw new Refused("PathRefused", `${JSON.stringify(path)} leads through more than ${MAX_LINKS} links`);
       const to = await at.link(name);
       if (to.startsWith("/")) throw leaves(path);
       todo.unshift(...to.split("/").filter((part) => part !== "" && part !== "."));
     } else if (found.isDirectory() && held.length > MAX_DEPTH)
-      throw new Refused("PathRefused", `${JSON.stringify(path.slice(0, 200))} leads through more than ${MAX_DEPTH} folders`);
+      throw new Refused(
+        "PathRefused",
+        `${JSON.stringify(path.slice(0, 200))} leads through more than ${MAX_DEPTH} folders`,
+      );
     else if (found.isDirectory()) held.push(await at.folder(name));
     else if (todo.length) throw missing(path);
     else return { file: await taskFile(await at.file(name), new HardLinks(workspace), path) };
@@ -292,7 +303,12 @@ async function countNames(workspace: string): Promise<ReadonlyMap<string, number
 }
 
 /** Writes a file into a workspace. Links on the way and in its place are replaced, never followed. */
-export async function putTaskFile(workspace: string, path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+export async function putTaskFile(
+  workspace: string,
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o600,
+): Promise<void> {
   const handle = await createTaskFile(workspace, path, mode);
   try {
     await handle.writeFile(content);

@@ -54,7 +54,11 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
     refused: (failure) => {
       shipped = false;
       if (failure.reason === "stale_fence") stop.end("lost");
-      else log.warn({ task: task.task, reason: failure.reason }, `the service rejects this task's log: ${failure.message}`);
+      else
+        log.warn(
+          { task: task.task, reason: failure.reason },
+          `the service rejects this task's log: ${failure.message}`,
+        );
     },
   });
   const redactor = new Redactor();
@@ -68,7 +72,11 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
   } catch (error) {
     const message = redactor.text((error as Error).message);
     log.error({ task: task.task, error: message }, "a task could not be carried out");
-    result = { outcome: "failed", reason: "DelegateFailed", message: `the delegate could not carry it out: ${message}` };
+    result = {
+      outcome: "failed",
+      reason: "DelegateFailed",
+      message: `the delegate could not carry it out: ${message}`,
+    };
   } finally {
     clearTimeout(timer);
     if (workspace) {
@@ -92,7 +100,8 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
     );
   }
   if (sent.kind === "done") return REJECTED.has(result.reason ?? "") ? "rejected" : result.outcome;
-  if (!stop.report.aborted) log.warn({ task: task.task, reason: sent.reason }, `the service rejects the task's result: ${sent.message}`);
+  if (!stop.report.aborted)
+    log.warn({ task: task.task, reason: sent.reason }, `the service rejects the task's result: ${sent.message}`);
   return "lost";
 }
 
@@ -139,13 +148,20 @@ async function carryOut(task: WorkerTask, stop: Stop, parts: Parts): Promise<Tas
     signal: watching.signal,
   });
   try {
-    const result = await runKind(kind, { ...task, params: params as WorkerTask["params"] }, stop, { ...parts, group }, (now) => {
-      mark = now;
-    });
+    const result = await runKind(
+      kind,
+      { ...task, params: params as WorkerTask["params"] },
+      stop,
+      { ...parts, group },
+      (now) => {
+        mark = now;
+      },
+    );
     watching.abort();
     await watched;
     // A script may end well though the kernel has ended a part of it.
-    if (group?.exceeded() === "MemoryExceeded" && !stop.why) stop.end("MemoryExceeded", outOfMemory(parts.bounds).message);
+    if (group?.exceeded() === "MemoryExceeded" && !stop.why)
+      stop.end("MemoryExceeded", outOfMemory(parts.bounds).message);
     return stop.why ? stopped(stop, task) : result;
   } finally {
     watching.abort();
@@ -177,7 +193,10 @@ async function runKind(
     run: (file, args, { cwd = workspace.work, env = context.env, seen, users, write = redacted.write } = {}) =>
       parts.sandbox.run(workspace, { file, args, cwd, env, users }, { ...base, write: shown(write, seen) }),
     ask: (file, args, { cwd = workspace.work, env = context.env, seen } = {}) =>
-      collect((write) => parts.sandbox.run(workspace, { file, args, cwd, env }, { ...base, write }), shown(redacted.write, seen)),
+      collect(
+        (write) => parts.sandbox.run(workspace, { file, args, cwd, env }, { ...base, write }),
+        shown(redacted.write, seen),
+      ),
   };
   try {
     return await kind.run(task.params, context);

@@ -60,7 +60,10 @@ export class Tasks implements Worker {
       leasesChanged();
       this.#running.delete(keyOf(task));
       const seconds = (performance.now() - started) / 1_000;
-      log.info({ ...fields, seconds: Math.round(seconds * 10) / 10, outcome: how }, how === "lost" ? "task given up" : "task ended");
+      log.info(
+        { ...fields, seconds: Math.round(seconds * 10) / 10, outcome: how },
+        how === "lost" ? "task given up" : "task ended",
+      );
       ended(task, how, seconds);
       if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     });
@@ -111,7 +114,10 @@ export class Tasks implements Worker {
   /** Ends all processes and reports nothing: where it may, the service starts these tasks anew elsewhere. */
   leave(): void {
     for (const { task, stop } of this.#running.values()) {
-      this.#options.log.warn({ task: task.task, fence: task.fence }, "the task is ended: the delegate leaves and its grace is over");
+      this.#options.log.warn(
+        { task: task.task, fence: task.fence },
+        "the task is ended: the delegate leaves and its grace is over",
+      );
       stop.end("leaving");
     }
   }

@@ -75,4 +75,10 @@ spec:
       schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 ---
 `;
-export const GADGET: Resource = { group: "test.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
+export const GADGET: Resource = {
+  group: "test.example",
+  version: "v1",
+  kind: "Gadget",
+  plural: "gadgets",
+  namespaced: true,
+};

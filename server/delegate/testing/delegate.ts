@@ -41,7 +41,10 @@ export async function startDelegate(
     OUTPOST_ALLOW_METADATA: "true",
   };
   const running = runDelegate({ PATH: process.env.PATH, ...own, ...env }, stop.signal);
-  await until(`delegate ${id} is connected`, async () => (await service.ask("GET", `/v1/delegates/${id}`)).body.status.connected);
+  await until(
+    `delegate ${id} is connected`,
+    async () => (await service.ask("GET", `/v1/delegates/${id}`)).body.status.connected,
+  );
   return {
     stop: () => {
       stop.abort();
@@ -59,7 +62,8 @@ export async function createTask(
   return made.body.id;
 }
 
-export const getTask = async (service: TestService, id: string): Promise<Task> => (await service.ask("GET", `/v1/tasks/${id}`)).body;
+export const getTask = async (service: TestService, id: string): Promise<Task> =>
+  (await service.ask("GET", `/v1/tasks/${id}`)).body;
 
 /** The task when it has ended, or is in that state. */
 export function waitTask(service: TestService, id: string, state?: Task["state"], ms = 0): Promise<Task> {

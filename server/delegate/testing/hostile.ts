@@ -30,7 +30,12 @@ const other = workspaces.open({ task: "other", fence: 1 });
 await sandbox.enter(other);
 await sandbox.run(
   other,
-  { file: "/bin/sh", args: ["-c", "umask 077; echo 'another task' > kept; sleep 0"], cwd: other.work, env: { PATH: "/usr/bin:/bin" } },
+  {
+    file: "/bin/sh",
+    args: ["-c", "umask 077; echo 'another task' > kept; sleep 0"],
+    cwd: other.work,
+    env: { PATH: "/usr/bin:/bin" },
+  },
   { memoryBytes: 0, write: () => undefined, signal: AbortSignal.timeout(20_000) },
 );
 const mine = workspaces.open({ task: "mine", fence: 1 });
@@ -68,7 +73,13 @@ if (process.env.HOSTILE_FIRST)
   );
 const ran = await sandbox.run(
   mine,
-  { file: "/bin/sh", args: [join(mine.dir, "script")], cwd: mine.work, env, users: process.env.HOSTILE_USERS === "true" },
+  {
+    file: "/bin/sh",
+    args: [join(mine.dir, "script")],
+    cwd: mine.work,
+    env,
+    users: process.env.HOSTILE_USERS === "true",
+  },
   { memoryBytes: 0, write, signal: cancel.signal },
 );
 clearTimeout(late);

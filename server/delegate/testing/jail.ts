@@ -33,7 +33,12 @@ export interface Hostile {
 }
 
 /** Runs a hostile script in one way, by a delegate of its own; as root where the way needs it, else as a user without a name. */
-export async function hostile(dir: string, way: string, script: string, more: Record<string, string> = {}): Promise<Hostile> {
+export async function hostile(
+  dir: string,
+  way: string,
+  script: string,
+  more: Record<string, string> = {},
+): Promise<Hostile> {
   const asRoot = way.startsWith("uid") || way === "auto-root";
   const base = join(dir, `${process.pid}-${++count}`);
   mkdirSync(base, { mode: 0o755 });
@@ -45,16 +50,32 @@ export async function hostile(dir: string, way: string, script: string, more: Re
   const { file: perl, args: flags } = findSupervisor()!;
   const keeper = more.HOSTILE_KEPT ? [perl, flags[0]!, KEEPER, flags[2]!] : [];
   const only = way.startsWith("auto") ? "auto" : way;
-  const node = [...keeper, process.execPath, "--import", "tsx", program, more.HOSTILE_WORK_DIR ?? join(base, "work"), only, script];
+  const node = [
+    ...keeper,
+    process.execPath,
+    "--import",
+    "tsx",
+    program,
+    more.HOSTILE_WORK_DIR ?? join(base, "work"),
+    only,
+    script,
+  ];
   const drop = ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", "--"];
   const [file, ...args] = ROOT && !asRoot ? [...drop, ...node] : node;
   const ran = await run(file!, {
     args,
     cwd: process.cwd(),
-    env: { PATH: process.env.PATH!, HOME: home, DELEGATE_TOKEN: "ot1_the_token", OUTPOST_ALLOW_METADATA: "true", ...more },
+    env: {
+      PATH: process.env.PATH!,
+      HOME: home,
+      DELEGATE_TOKEN: "ot1_the_token",
+      OUTPOST_ALLOW_METADATA: "true",
+      ...more,
+    },
     deadlineMs: 110_000,
     maxBytes: 10_000_000,
   });
-  if (ran.kind !== "done" || ran.value.code !== 0) throw new Error(ran.kind === "done" ? ran.value.stderr : ran.message);
+  if (ran.kind !== "done" || ran.value.code !== 0)
+    throw new Error(ran.kind === "done" ? ran.value.stderr : ran.message);
   return JSON.parse(ran.value.stdout.toString().trim().split("\n").at(-1)!);
 }

@@ -45,10 +45,15 @@ export function kindBench(dir: string, env: NodeJS.ProcessEnv = { PATH: process.
   const artifact = ({ task, name }: Schemas["ArtifactRef"]) => join(kept, task, name);
   return {
     artifact,
-    run: async (kind, params, { timeoutSeconds = 240, env: more = {}, id = `t-${String(++count).padStart(20, "0")}`, log = [] } = {}) => {
+    run: async (
+      kind,
+      params,
+      { timeoutSeconds = 240, env: more = {}, id = `t-${String(++count).padStart(20, "0")}`, log = [] } = {},
+    ) => {
       started ??= workspaces.start();
       await started;
-      if (!kind.validate(params)) throw new Error(`the parameters are not of the contract: ${JSON.stringify(kind.validate.errors)}`);
+      if (!kind.validate(params))
+        throw new Error(`the parameters are not of the contract: ${JSON.stringify(kind.validate.errors)}`);
       const workspace = workspaces.open({ task: id, fence: 1 });
       const redactor = new Redactor();
       const write: WriteLine = (_, text) => void log.push(redactor.text(text));
@@ -87,7 +92,12 @@ export function kindBench(dir: string, env: NodeJS.ProcessEnv = { PATH: process.
           if (taken.kind !== "done") return taken;
           mkdirSync(join(kept, id), { recursive: true });
           await pipeline(taken.value.stream(), createWriteStream(artifact({ task: id, name })));
-          const about = { name, size: taken.value.size, sha256: await taken.value.digest("sha256"), createdAt: new Date().toISOString() };
+          const about = {
+            name,
+            size: taken.value.size,
+            sha256: await taken.value.digest("sha256"),
+            createdAt: new Date().toISOString(),
+          };
           await taken.value.close();
           return done(about);
         },

@@ -12,7 +12,11 @@ export function temporaryFolder(): string {
 }
 
 /** Waits for a condition, and says which one did not come true. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 0): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  ms = 0,
+): Promise<T> {
   for (const end = Date.now() + Math.max(ms, PATIENCE_MS); ; ) {
     const found = await look();
     if (found) return found;
@@ -41,7 +45,8 @@ const readStatus = (pid: number) => {
 
 /** Folders one in the other, deeper than a path may be long; the innermost has a file of 1 MiB. */
 export function nest(dir: string, depth: number, length: number): void {
-  const script = '$n = "d" x $ARGV[1]; for (1..$ARGV[0]) { mkdir $n or die $!; chdir $n or die $! } open F, ">big"; print F "x" x 2**20';
+  const script =
+    '$n = "d" x $ARGV[1]; for (1..$ARGV[0]) { mkdir $n or die $!; chdir $n or die $! } open F, ">big"; print F "x" x 2**20';
   const ran = spawnSync("perl", ["-e", script, String(depth), String(length)], { cwd: dir, encoding: "utf8" });
   if (ran.status !== 0) throw new Error(ran.stderr);
 }

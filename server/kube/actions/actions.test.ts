@@ -6,7 +6,13 @@ import { offers, runOffer } from "./custom.ts";
 
 const NOW = new Date("2026-02-03T04:05:06.789Z");
 const STAMP = "2026-02-03T04:05:06Z";
-const object = (apiVersion: string, kind: string, spec: object = {}, status?: object, metadata: object = {}): KubeObject => ({
+const object = (
+  apiVersion: string,
+  kind: string,
+  spec: object = {},
+  status?: object,
+  metadata: object = {},
+): KubeObject => ({
   apiVersion,
   kind,
   metadata: { name: "n", namespace: "ns", ...metadata },
@@ -20,22 +26,37 @@ const listed = (of: KubeObject): string =>
     .join(", ");
 
 const rollout = (status: object, spec: object = {}) =>
-  object("argoproj.io/v1alpha1", "Rollout", { strategy: { canary: { steps: [{}, {}] } }, ...spec }, status, { generation: 3 });
-const pipeline = (spec: object, metadata: object) => object("numaflow.numaproj.io/v1alpha1", "Pipeline", spec, undefined, metadata);
+  object("argoproj.io/v1alpha1", "Rollout", { strategy: { canary: { steps: [{}, {}] } }, ...spec }, status, {
+    generation: 3,
+  });
+const pipeline = (spec: object, metadata: object) =>
+  object("numaflow.numaproj.io/v1alpha1", "Pipeline", spec, undefined, metadata);
 const RESUME = "numaflow.numaproj.io/allowed-resume-strategies";
 
 const lists: [string, { given: KubeObject; want: string }][] = [
   ["a deployment", { given: object("apps/v1", "Deployment"), want: "restart, pause, resume!, scale" }],
-  ["a paused deployment", { given: object("apps/v1", "Deployment", { paused: true }), want: "restart, pause!, resume, scale" }],
+  [
+    "a paused deployment",
+    { given: object("apps/v1", "Deployment", { paused: true }), want: "restart, pause!, resume, scale" },
+  ],
   ["a daemon set", { given: object("apps/v1", "DaemonSet"), want: "restart" }],
   ["a schedule", { given: object("batch/v1", "CronJob"), want: "create-job, suspend" }],
   ["a suspended schedule", { given: object("batch/v1", "CronJob", { suspend: true }), want: "create-job, resume" }],
   ["a running job", { given: object("batch/v1", "Job", {}, { active: 1 }), want: "suspend, terminate" }],
-  ["a job that has ended", { given: object("batch/v1", "Job", {}, { conditions: [{ type: "Complete", status: "True" }] }), want: "" }],
+  [
+    "a job that has ended",
+    { given: object("batch/v1", "Job", {}, { conditions: [{ type: "Complete", status: "True" }] }), want: "" },
+  ],
   [
     "a rollout at a pause",
     {
-      given: rollout({ currentPodHash: "b", stableRS: "a", observedGeneration: "3", currentStepIndex: 1, pauseConditions: [{}] }),
+      given: rollout({
+        currentPodHash: "b",
+        stableRS: "a",
+        observedGeneration: "3",
+        currentStepIndex: 1,
+        pauseConditions: [{}],
+      }),
       want: "restart, resume, abort, retry!, promote-full, skip-current-step, pause",
     },
   ],
@@ -46,18 +67,29 @@ const lists: [string, { given: KubeObject; want: string }][] = [
       want: "restart, resume!, abort!, retry, promote-full, skip-current-step!, pause!",
     },
   ],
-  ["a source of Flux", { given: object("source.toolkit.fluxcd.io/v1", "GitRepository"), want: "reconcile, suspend, resume!" }],
+  [
+    "a source of Flux",
+    { given: object("source.toolkit.fluxcd.io/v1", "GitRepository"), want: "reconcile, suspend, resume!" },
+  ],
   [
     "a suspended one",
-    { given: object("helm.toolkit.fluxcd.io/v2", "HelmRelease", { suspend: true }), want: "reconcile!, suspend!, resume" },
+    {
+      given: object("helm.toolkit.fluxcd.io/v2", "HelmRelease", { suspend: true }),
+      want: "reconcile!, suspend!, resume",
+    },
   ],
   ["a MongoDB", { given: object("psmdb.percona.com/v1", "PerconaServerMongoDB"), want: "pause, unpause!" }],
-  ["a paused MongoDB", { given: object("psmdb.percona.com/v1", "PerconaServerMongoDB", { pause: true }), want: "pause!, unpause" }],
+  [
+    "a paused MongoDB",
+    { given: object("psmdb.percona.com/v1", "PerconaServerMongoDB", { pause: true }), want: "pause!, unpause" },
+  ],
   ["a scaler", { given: object("keda.sh/v1alpha1", "ScaledObject"), want: "pause, paused-replicas, resume!" }],
   [
     "a scaler held at a number",
     {
-      given: object("keda.sh/v1alpha1", "ScaledObject", {}, undefined, { annotations: { "autoscaling.keda.sh/paused-replicas": "2" } }),
+      given: object("keda.sh/v1alpha1", "ScaledObject", {}, undefined, {
+        annotations: { "autoscaling.keda.sh/paused-replicas": "2" },
+      }),
       want: "pause!, paused-replicas, resume",
     },
   ],
@@ -65,12 +97,21 @@ const lists: [string, { given: KubeObject; want: string }][] = [
     "a secret that is refreshed",
     { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: "1h0m0s" }), want: "refresh" },
   ],
-  ["a secret that never is", { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: "0s" }), want: "refresh!" }],
+  [
+    "a secret that never is",
+    { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: "0s" }), want: "refresh!" },
+  ],
   [
     "a secret without an interval that follows its object",
-    { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: 0, refreshPolicy: "OnChange" }), want: "refresh" },
+    {
+      given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: 0, refreshPolicy: "OnChange" }),
+      want: "refresh",
+    },
   ],
-  ["a secret that is never pushed", { given: object("external-secrets.io/v1", "PushSecret", { refreshInterval: "0h" }), want: "push!" }],
+  [
+    "a secret that is never pushed",
+    { given: object("external-secrets.io/v1", "PushSecret", { refreshInterval: "0h" }), want: "push!" },
+  ],
   [
     "a paused pipeline that may go on at once",
     {
@@ -85,8 +126,14 @@ const lists: [string, { given: KubeObject; want: string }][] = [
       want: "pause!, unpause-gradual!, unpause-fast!, force-promote!, delete!",
     },
   ],
-  ["a pull request of which nothing is known yet", { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", {}), want: "merge!" }],
-  ["an open pull request", { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", { state: "open" }), want: "merge" }],
+  [
+    "a pull request of which nothing is known yet",
+    { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", {}), want: "merge!" },
+  ],
+  [
+    "an open pull request",
+    { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", { state: "open" }), want: "merge" },
+  ],
   [
     "one instance cannot give way to another",
     {
@@ -120,13 +167,18 @@ test("an action that takes something out makes nothing on the way, and resumes o
 });
 
 const template = { metadata: { annotations: { a: "b" } } };
-const runs: [string, { given: KubeObject; action: string; parameters?: Record<string, string>; want: object; gone?: string }][] = [
+const runs: [
+  string,
+  { given: KubeObject; action: string; parameters?: Record<string, string>; want: object; gone?: string },
+][] = [
   [
     "restart",
     {
       given: object("apps/v1", "StatefulSet", { template }),
       action: "restart",
-      want: { spec: { template: { metadata: { annotations: { a: "b", "kubectl.kubernetes.io/restartedAt": STAMP } } } } },
+      want: {
+        spec: { template: { metadata: { annotations: { a: "b", "kubectl.kubernetes.io/restartedAt": STAMP } } } },
+      },
     },
   ],
   [
@@ -140,7 +192,12 @@ const runs: [string, { given: KubeObject; action: string; parameters?: Record<st
   ],
   [
     "retry takes the abort away",
-    { given: rollout({ abort: true, phase: "Degraded" }), action: "retry", want: { status: { phase: "Degraded" } }, gone: "abort" },
+    {
+      given: rollout({ abort: true, phase: "Degraded" }),
+      action: "retry",
+      want: { status: { phase: "Degraded" } },
+      gone: "abort",
+    },
   ],
   [
     "skip a step, and its pause",
@@ -151,10 +208,17 @@ const runs: [string, { given: KubeObject; action: string; parameters?: Record<st
       gone: "pauseConditions",
     },
   ],
-  ["promote in full", { given: rollout({ observedGeneration: "3" }), action: "promote-full", want: { status: { promoteFull: true } } }],
+  [
+    "promote in full",
+    { given: rollout({ observedGeneration: "3" }), action: "promote-full", want: { status: { promoteFull: true } } },
+  ],
   [
     "promote an old rollout in full",
-    { given: rollout({ observedGeneration: "5d9f8c" }), action: "promote-full", want: { status: { currentStepIndex: 2 } } },
+    {
+      given: rollout({ observedGeneration: "5d9f8c" }),
+      action: "promote-full",
+      want: { status: { currentStepIndex: 2 } },
+    },
   ],
   [
     "reconcile",
@@ -167,7 +231,12 @@ const runs: [string, { given: KubeObject; action: string; parameters?: Record<st
   [
     "the next instance becomes primary",
     {
-      given: object("postgresql.cnpg.io/v1", "Cluster", {}, { currentPrimary: "n-2", instancesStatus: { healthy: ["n-1", "n-2"] } }),
+      given: object(
+        "postgresql.cnpg.io/v1",
+        "Cluster",
+        {},
+        { currentPrimary: "n-2", instancesStatus: { healthy: ["n-1", "n-2"] } },
+      ),
       action: "promote",
       parameters: { instance: "any" },
       want: { status: { targetPrimary: "n-1", targetPrimaryTimestamp: STAMP, phaseReason: "Switching over to n-1" } },
@@ -217,16 +286,30 @@ test("a job is made as its schedule would make it", () => {
 const refusals: [string, { given: KubeObject; action: string; parameters?: Record<string, string>; want: string }][] = [
   [
     "a word for a number",
-    { given: object("apps/v1", "Deployment"), action: "scale", parameters: { replicas: "many" }, want: "invalid number: many" },
+    {
+      given: object("apps/v1", "Deployment"),
+      action: "scale",
+      parameters: { replicas: "many" },
+      want: "invalid number: many",
+    },
   ],
   [
     "a number below nothing",
-    { given: object("apps/v1", "Deployment"), action: "scale", parameters: { replicas: "-1" }, want: "invalid number: -1" },
+    {
+      given: object("apps/v1", "Deployment"),
+      action: "scale",
+      parameters: { replicas: "-1" },
+      want: "invalid number: -1",
+    },
   ],
   ["no number", { given: object("apps/v1", "Deployment"), action: "scale", want: "replicas parameter is required" }],
   [
     "an action that is not there",
-    { given: object("apps/v1", "DaemonSet"), action: "fly", want: 'apps/DaemonSet ns/n has no action "fly"; there are restart' },
+    {
+      given: object("apps/v1", "DaemonSet"),
+      action: "fly",
+      want: 'apps/DaemonSet ns/n has no action "fly"; there are restart',
+    },
   ],
 ];
 test.each(refusals)("refused with words: %s", (_, { given, action, parameters = {}, want }) => {
@@ -262,7 +345,8 @@ definitions:
 - name: broken
   action.lua: error("no", 0)
 `;
-  const custom = (merge: boolean) => readCustomizations({ "resource.customizations.actions.apps_Deployment": text(merge) });
+  const custom = (merge: boolean) =>
+    readCustomizations({ "resource.customizations.actions.apps_Deployment": text(merge) });
   const deployment = object("apps/v1", "Deployment", {
     loud: true,
     empty: {},
@@ -278,12 +362,21 @@ definitions:
       ]),
     });
     const merged = await offers(deployment, custom(true), lua);
-    expect(merged.kind === "done" && merged.value.map(({ name }) => name).sort()).toEqual(["pause", "restart", "resume", "scale", "shout"]);
+    expect(merged.kind === "done" && merged.value.map(({ name }) => name).sort()).toEqual([
+      "pause",
+      "restart",
+      "resume",
+      "scale",
+      "shout",
+    ]);
   });
 
   test("change the object, and leave what is empty as it was", async () => {
     const ran = await runOffer(deployment, "shout", { words: "hi" }, NOW, custom(false), lua);
-    expect(ran).toEqual({ kind: "done", value: { kind: "change", object: { ...deployment, spec: { ...deployment.spec, words: "HI" } } } });
+    expect(ran).toEqual({
+      kind: "done",
+      value: { kind: "change", object: { ...deployment, spec: { ...deployment.spec, words: "HI" } } },
+    });
   });
 
   test("make others, fail with words, and give way to ours", async () => {

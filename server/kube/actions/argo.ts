@@ -30,7 +30,11 @@ const rollout: Action[] = [
       if (object.spec?.paused) object.spec.paused = false;
     },
   },
-  { name: "abort", disabled: (object) => isPromoted(object) || isAborted(object), run: set([["status", "abort"], true]) },
+  {
+    name: "abort",
+    disabled: (object) => isPromoted(object) || isAborted(object),
+    run: set([["status", "abort"], true]),
+  },
   {
     name: "retry",
     disabled: (object) => isPromoted(object) || !isAborted(object),

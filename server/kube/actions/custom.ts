@@ -11,7 +11,8 @@ export async function offers(object: KubeObject, custom: Customizations, lua: Lu
   if (!theirs) return done(actionsOf(object));
   const ran = await lua.run(theirs.discovery, { obj: object });
   if (ran.kind !== "done") return stop(ACTION.script, `the discovery script failed: ${ran.message}`);
-  if (typeof ran.value !== "object" || ran.value === null) return stop(ACTION.script, "the discovery script returned no table");
+  if (typeof ran.value !== "object" || ran.value === null)
+    return stop(ACTION.script, "the discovery script returned no table");
   const found = Object.entries(ran.value as Record<string, unknown>).map(([name, value]) => offer(name, value));
   const names = new Set(found.map(({ name }) => name));
   const ours = theirs.merge ? actionsOf(object).filter(({ name }) => !names.has(name)) : [];
@@ -58,7 +59,10 @@ function effect(value: unknown, source: KubeObject): Outcome<Effect> {
     const [only] = parts;
     if (parts.length === 1 && only?.operation === "patch" && isObject(only.resource))
       return done({ kind: "change", object: restored(only.resource, source) as KubeObject });
-    return stop(ACTION.script, "the action's script must return the object, or a list of `create` with resources, or one `patch`");
+    return stop(
+      ACTION.script,
+      "the action's script must return the object, or a list of `create` with resources, or one `patch`",
+    );
   }
   if (!isObject(value)) return stop(ACTION.script, "the action's script returned no object");
   return done({ kind: "change", object: restored(value, source) as KubeObject });
@@ -70,7 +74,8 @@ const isObject = (value: unknown): value is KubeObject =>
 /** Lua has one empty table for {} and [], and none for null: where the source was empty and still is, it stays what it was. */
 function restored(value: unknown, source: unknown): unknown {
   if (isEmpty(value) && isEmpty(source)) return structuredClone(source);
-  if (Array.isArray(value)) return value.map((inner, i) => restored(inner, Array.isArray(source) ? source[i] : undefined));
+  if (Array.isArray(value))
+    return value.map((inner, i) => restored(inner, Array.isArray(source) ? source[i] : undefined));
   if (typeof value !== "object" || value === null) return value;
   const before = (typeof source === "object" && source !== null ? source : {}) as Record<string, unknown>;
   const result: Record<string, unknown> = {};
@@ -79,4 +84,5 @@ function restored(value: unknown, source: unknown): unknown {
   return result;
 }
 
-const isEmpty = (value: unknown): boolean => typeof value === "object" && value !== null && Object.keys(value).length === 0;
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;

@@ -12,7 +12,8 @@ const label = ({ metadata }: KubeObject, name: string): string | undefined => me
 
 const forcePromote: Action = {
   name: "force-promote",
-  disabled: (object) => !["in-progress", "trial"].includes(label(object, UPGRADE) ?? "") || label(object, FORCE) === "true",
+  disabled: (object) =>
+    !["in-progress", "trial"].includes(label(object, UPGRADE) ?? "") || label(object, FORCE) === "true",
   run: set([["metadata", "labels", FORCE], "true"]),
 };
 
@@ -34,7 +35,8 @@ function phaseAt(object: KubeObject, path: readonly string[]): unknown {
 /** Pause, and the two ways to go on: slowly by scaling up again from one, or at once. */
 function pausing(place: Place, gradual: Action["run"], fast: Action["run"]): Action[] {
   const phase = [...place.spec, "lifecycle", "desiredPhase"];
-  const owned = ({ metadata }: KubeObject) => metadata.ownerReferences?.some((owner) => owner.kind === place.owner) === true;
+  const owned = ({ metadata }: KubeObject) =>
+    metadata.ownerReferences?.some((owner) => owner.kind === place.owner) === true;
   const isPaused = (object: KubeObject) => phaseAt(object, phase) === "Paused";
   const cannotGoOn = (object: KubeObject) => owned(object) || !isPaused(object);
   const going =
@@ -64,13 +66,18 @@ const inside = (part: string) => (object: KubeObject) => {
   return metadata?.annotations?.[ALLOWED] ?? spec?.metadata?.annotations?.[ALLOWED];
 };
 const fastResume = (value: boolean) => set([["spec", "strategy", "pauseResume", "fastResume"], value]);
-const rollout = (part: string) => pausing({ spec: ["spec", part, "spec"], allowed: inside(part) }, fastResume(false), fastResume(true));
+const rollout = (part: string) =>
+  pausing({ spec: ["spec", part, "spec"], allowed: inside(part) }, fastResume(false), fastResume(true));
 
 export const numa: Record<string, Action[]> = {
   "numaflow.numaproj.io/InterStepBufferService": [forcePromote],
   "numaflow.numaproj.io/MonoVertex": [
     // Without a number of replicas it begins again at its smallest.
-    ...pausing({ spec: ["spec"], allowed: own, owner: "MonoVertexRollout" }, set([["spec", "replicas"], undefined]), set()),
+    ...pausing(
+      { spec: ["spec"], allowed: own, owner: "MonoVertexRollout" },
+      set([["spec", "replicas"], undefined]),
+      set(),
+    ),
     forcePromote,
   ],
   "numaflow.numaproj.io/Pipeline": [

@@ -18,7 +18,8 @@ const PAUSED = "autoscaling.keda.sh/paused";
 const REPLICAS = "autoscaling.keda.sh/paused-replicas";
 const kedaPaused = (object: KubeObject): boolean => annotationOf(object, PAUSED) === "true";
 const kedaHeld = (object: KubeObject): boolean => kedaPaused(object) || annotationOf(object, REPLICAS) !== undefined;
-const forget = (...names: string[]) => set(...names.map((name): [string[], undefined] => [annotation(name), undefined]));
+const forget = (...names: string[]) =>
+  set(...names.map((name): [string[], undefined] => [annotation(name), undefined]));
 
 const scaledJob: Action[] = [
   { name: "pause", disabled: kedaPaused, run: set([annotation(PAUSED), "true"]) },
@@ -58,7 +59,8 @@ const promote: Action = {
   run: (object, { parameters, now }) => {
     const { instance = "any" } = parameters;
     const selected = instanceOf(object, instance);
-    if (selected === undefined) return new Refusal(`Could not find a healthy instance matching the criteria: ${instance}`);
+    if (selected === undefined)
+      return new Refusal(`Could not find a healthy instance matching the criteria: ${instance}`);
     Object.assign(object.status, {
       targetPrimary: selected,
       targetPrimaryTimestamp: timestamp(now),

@@ -20,7 +20,10 @@ export class Refusal {
 }
 
 /** Gets a copy of its own and may write into it; returning nothing means the copy. */
-export type Run = (object: KubeObject, context: { parameters: Parameters; now: Date }) => KubeObject[] | Refusal | undefined;
+export type Run = (
+  object: KubeObject,
+  context: { parameters: Parameters; now: Date },
+) => KubeObject[] | Refusal | undefined;
 
 export interface Action {
   name: string;
@@ -72,7 +75,8 @@ export const touch =
     write(object, path, text(timestamp(now)));
 
 export const annotation = (name: string): string[] => ["metadata", "annotations", name];
-export const annotationOf = ({ metadata }: KubeObject, name: string): string | undefined => metadata.annotations?.[name];
+export const annotationOf = ({ metadata }: KubeObject, name: string): string | undefined =>
+  metadata.annotations?.[name];
 
 /** A whole number that is not negative, from a parameter. */
 export function count(parameters: Parameters, name: string): number | Refusal {

@@ -31,7 +31,9 @@ export const suspendOrResume: Action[] = [
 
 const ended = ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"];
 const isOver = ({ status }: KubeObject): boolean =>
-  (status?.conditions ?? []).some((c: { type?: string; status?: string }) => ended.includes(c.type ?? "") && c.status === "True");
+  (status?.conditions ?? []).some(
+    (c: { type?: string; status?: string }) => ended.includes(c.type ?? "") && c.status === "True",
+  );
 
 /** The job controller takes this condition as the order to end the job's pods. */
 const terminate: Action = {
@@ -74,7 +76,13 @@ const createJob: Action = {
       {
         apiVersion: "batch/v1",
         kind: "Job",
-        metadata: { ...metadata, name, namespace: object.metadata.namespace, annotations, ownerReferences: [ownedBy(object, true)] },
+        metadata: {
+          ...metadata,
+          name,
+          namespace: object.metadata.namespace,
+          annotations,
+          ownerReferences: [ownedBy(object, true)],
+        },
         spec,
       },
     ];
@@ -83,7 +91,8 @@ const createJob: Action = {
 
 const NEVER = /^(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+$/;
 /** Without an interval nothing is refreshed, so that an order to do so would be ignored. */
-const never = ({ spec }: KubeObject): boolean => spec?.refreshInterval !== undefined && NEVER.test(String(spec.refreshInterval));
+const never = ({ spec }: KubeObject): boolean =>
+  spec?.refreshInterval !== undefined && NEVER.test(String(spec.refreshInterval));
 /** What is refreshed on a change of the object is so when it is touched, whatever its interval. */
 const refuses = (object: KubeObject): boolean => never(object) && object.spec?.refreshPolicy !== "OnChange";
 const force = touch(annotation("force-sync"));
@@ -100,7 +109,10 @@ export const workloads: Record<string, Action[]> = {
   "apps/DaemonSet": [restart],
   "batch/CronJob": [createJob, ...suspendOrResume],
   "batch/Job": [
-    ...suspendOrResume.map((action) => ({ ...action, offered: (object: KubeObject) => !isOver(object) && action.offered!(object) })),
+    ...suspendOrResume.map((action) => ({
+      ...action,
+      offered: (object: KubeObject) => !isOver(object) && action.offered!(object),
+    })),
     terminate,
   ],
   "core.strimzi.io/StrimziPodSet": [

@@ -15,7 +15,10 @@ const STACK = "stacks.crossplane.io/ClusterStackInstall";
 const GRAFANA = "grafana.integreatly.org/GrafanaFolder";
 
 const of = (generation: number, text: string) => ({ ...condition(text), observedGeneration: generation });
-const parents = (...list: object[]) => ({ meta: { generation: 2 }, status: { parents: [{ parentRef: { name: "p" }, conditions: list }] } });
+const parents = (...list: object[]) => ({
+  meta: { generation: 2 },
+  status: { parents: [{ parentRef: { name: "p" }, conditions: list }] },
+});
 const environment = (active: object, proposed: object, branch = "prod") => ({ branch, active, proposed });
 const strategy = (...environments: object[]) => ({ status: { ...conditions("Ready=True"), environments } });
 const dry = (sha?: string) => ({ dry: sha === undefined ? {} : { sha } });
@@ -45,16 +48,31 @@ const cases: Case[] = [
     { status: conditions("Established=Unknown(Installing)") },
     "Progressing: CRD is being installed",
   ],
-  [MANAGED, "ready once, and not synced any more", { status: conditions("Ready=True", "Synced=False: denied") }, "Degraded: denied"],
+  [
+    MANAGED,
+    "ready once, and not synced any more",
+    { status: conditions("Ready=True", "Synced=False: denied") },
+    "Degraded: denied",
+  ],
   [
     MANAGED,
     "ready, and its last operation failed",
     { status: conditions("Ready=True", "LastAsyncOperation=False: quota") },
     "Degraded: quota",
   ],
-  [MANAGED, "synced and ready", { status: conditions("Synced=True", "Ready=True") }, "Healthy: Resource is up-to-date."],
+  [
+    MANAGED,
+    "synced and ready",
+    { status: conditions("Synced=True", "Ready=True") },
+    "Healthy: Resource is up-to-date.",
+  ],
   [STACK, "ready without a reason", { status: { conditionedStatus: conditions("Ready=True") } }, "Healthy"],
-  [STACK, "nothing known", { status: { conditionedStatus: conditions() } }, "Progressing: Waiting for stack to be installed"],
+  [
+    STACK,
+    "nothing known",
+    { status: { conditionedStatus: conditions() } },
+    "Progressing: Waiting for stack to be installed",
+  ],
   [
     ROUTE,
     "one condition of an older generation",
@@ -70,7 +88,12 @@ const cases: Case[] = [
     "Healthy: GRPCRoute is healthy",
   ],
   [GRPC, "conditions without a generation", parents(condition("Accepted=True")), "Healthy: GRPCRoute is healthy"],
-  [GRPC, "all of an older generation", parents(of(1, "ResolvedRefs=False: no such Service")), "Degraded: Parent p: no such Service"],
+  [
+    GRPC,
+    "all of an older generation",
+    parents(of(1, "ResolvedRefs=False: no such Service")),
+    "Degraded: Parent p: no such Service",
+  ],
   [
     SAP,
     "failed, and something older after it",
@@ -84,7 +107,12 @@ const cases: Case[] = [
     "Progressing: Waiting for spec update to be observed",
   ],
   [SPOT, "no conditions, and a phase", { status: { phase: "Degraded", conditions: [] } }, "Healthy"],
-  [SPOT, "on its way", { status: { phase: "Progressing", conditions: [] } }, "Progressing: Waiting for rollout to finish steps"],
+  [
+    SPOT,
+    "on its way",
+    { status: { phase: "Progressing", conditions: [] } },
+    "Progressing: Waiting for rollout to finish steps",
+  ],
   [SPOT, "paused", { status: { phase: "Degraded", ...conditions("Paused=True") } }, "Suspended: Rollout is paused"],
   [
     "argoproj.io/Rollout",
@@ -135,16 +163,36 @@ const cases: Case[] = [
     { meta: { generation: 1 }, spec: { includes: [] }, status: { conditions: [of(1, "Other=False")] } },
     "Healthy: HTTPProxy inclusions cannot be health checked",
   ],
-  ["k8s.mariadb.com/User", "a condition without a message, and not Ready", { status: conditions("Other=True") }, "Progressing"],
+  [
+    "k8s.mariadb.com/User",
+    "a condition without a message, and not Ready",
+    { status: conditions("Other=True") },
+    "Progressing",
+  ],
   [
     "opentelemetry.io/OpenTelemetryCollector",
     "no node for its daemon",
     { spec: { mode: "daemonset" }, status: { scale: { statusReplicas: "0/0" } } },
     "Healthy: DaemonSet has no eligible nodes (0/0)",
   ],
-  [GRAFANA, "two conditions without a reason", { status: conditions("FolderSynchronized=True", "Other=True") }, "Healthy"],
-  [INFERENCE, "nothing but that it is stopped, which is unknown", { status: conditions("Stopped=Unknown") }, "Progressing"],
-  [INFERENCE, "not stopped", { status: conditions("Stopped=False", "Ready=True") }, "Healthy: InferenceService is healthy."],
+  [
+    GRAFANA,
+    "two conditions without a reason",
+    { status: conditions("FolderSynchronized=True", "Other=True") },
+    "Healthy",
+  ],
+  [
+    INFERENCE,
+    "nothing but that it is stopped, which is unknown",
+    { status: conditions("Stopped=Unknown") },
+    "Progressing",
+  ],
+  [
+    INFERENCE,
+    "not stopped",
+    { status: conditions("Stopped=False", "Ready=True") },
+    "Healthy: InferenceService is healthy.",
+  ],
   [
     ISB,
     "its upgrade failed, and then its child",
@@ -193,6 +241,9 @@ test.each(cases)("%s: %s", (kind, _, given, want) => {
   expect(judged(kind, given)).toBe(want);
 });
 
-test.each(["argoproj.io/AnalysisRun", "argoproj.io/Experiment", SPOT])("%s counts for nothing before it has said something", (kind) => {
-  expect(judged(kind, { status: {} })).toBeUndefined();
-});
+test.each(["argoproj.io/AnalysisRun", "argoproj.io/Experiment", SPOT])(
+  "%s counts for nothing before it has said something",
+  (kind) => {
+    expect(judged(kind, { status: {} })).toBeUndefined();
+  },
+);

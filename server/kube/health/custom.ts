@@ -39,7 +39,8 @@ export function readCustomizations(data: Readonly<Record<string, unknown>>): Cus
   return found;
 }
 
-const after = (key: string, prefix: string): string | undefined => (key.startsWith(prefix) ? key.slice(prefix.length) : undefined);
+const after = (key: string, prefix: string): string | undefined =>
+  key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
 
 /** `cert-manager.io_Certificate`; a key of a ConfigMap can hold no star, so a part that begins with `_` says any. */
 function kindKey(text: string): string {
@@ -56,7 +57,12 @@ function legacy(text: unknown, found: Customizations): void {
     if (typeof script === "string") addHealth(found, `${PREFIX} ${key}`, key, script);
     const actions = value?.actions;
     if (actions !== undefined)
-      addActions(found, `${PREFIX} ${key}`, key, typeof actions === "string" ? yaml(found, `${PREFIX} ${key}`, actions) : actions);
+      addActions(
+        found,
+        `${PREFIX} ${key}`,
+        key,
+        typeof actions === "string" ? yaml(found, `${PREFIX} ${key}`, actions) : actions,
+      );
   }
 }
 

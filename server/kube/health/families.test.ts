@@ -10,18 +10,43 @@ const cases: Case[] = [
   ],
   ["cert-manager.io/Certificate", "nothing said", {}, "Progressing: Waiting for certificate"],
   ["cert-manager.io/Issuer", "not ready", { status: conditions("Ready=False: no account") }, "Degraded: no account"],
-  ["acme.cert-manager.io/Challenge", "refused", { status: { state: "invalid", reason: "wrong record" } }, "Degraded: wrong record"],
+  [
+    "acme.cert-manager.io/Challenge",
+    "refused",
+    { status: { state: "invalid", reason: "wrong record" } },
+    "Degraded: wrong record",
+  ],
   [
     "acme.cert-manager.io/Challenge",
     "waits for a record",
     { status: { state: "pending", reason: "no record yet" } },
     "Progressing: no record yet",
   ],
-  ["acme.cert-manager.io/Order", "pending, with a reason", { status: { state: "pending", reason: "r" } }, "Progressing: Order is pending"],
-  ["acme.cert-manager.io/Order", "a state of later releases", { status: { state: "parked" } }, "Progressing: Order is parked"],
+  [
+    "acme.cert-manager.io/Order",
+    "pending, with a reason",
+    { status: { state: "pending", reason: "r" } },
+    "Progressing: Order is pending",
+  ],
+  [
+    "acme.cert-manager.io/Order",
+    "a state of later releases",
+    { status: { state: "parked" } },
+    "Progressing: Order is parked",
+  ],
   // Flux
-  ["kustomize.toolkit.fluxcd.io/Kustomization", "suspended", { spec: { suspend: true } }, "Suspended: Kustomization is suspended"],
-  ["kustomize.toolkit.fluxcd.io/Kustomization", "ready", { status: conditions("Ready=True(Succeeded)") }, "Healthy: Succeeded"],
+  [
+    "kustomize.toolkit.fluxcd.io/Kustomization",
+    "suspended",
+    { spec: { suspend: true } },
+    "Suspended: Kustomization is suspended",
+  ],
+  [
+    "kustomize.toolkit.fluxcd.io/Kustomization",
+    "ready",
+    { status: conditions("Ready=True(Succeeded)") },
+    "Healthy: Succeeded",
+  ],
   [
     "kustomize.toolkit.fluxcd.io/Kustomization",
     "at work",
@@ -54,13 +79,28 @@ const cases: Case[] = [
     { status: conditions("Synced=True", "Ready=True") },
     "Healthy: Resource is up-to-date.",
   ],
-  ["s3.aws.example.crossplane.io/Thing", "not synced", { status: conditions("Synced=False: denied", "Ready=True") }, "Degraded: denied"],
-  ["s3.aws.upbound.io/Bucket", "not synced, after ready", { status: conditions("Ready=True", "Synced=False: denied") }, "Degraded: denied"],
+  [
+    "s3.aws.example.crossplane.io/Thing",
+    "not synced",
+    { status: conditions("Synced=False: denied", "Ready=True") },
+    "Degraded: denied",
+  ],
+  [
+    "s3.aws.upbound.io/Bucket",
+    "not synced, after ready",
+    { status: conditions("Ready=True", "Synced=False: denied") },
+    "Degraded: denied",
+  ],
   ["gcp.upbound.io/ProviderConfig", "nothing to say", { status: {} }, "Healthy: Resource is up-to-date."],
   ["gcp.upbound.io/Composition", "a kind that does report", { status: {} }, "Progressing: Provisioning ..."],
   ["apiextensions.crossplane.io/Composition", "nothing to say", { status: {} }, "Healthy: Resource is up-to-date."],
   ["gcp.upbound.io/ProviderConfig", "in use", { status: { users: 2 } }, "Healthy: Resource is in use."],
-  ["iam.aws.crossplane.io/Role", "paused", { status: conditions("Synced=False(ReconcilePaused)") }, "Suspended: ReconcilePaused"],
+  [
+    "iam.aws.crossplane.io/Role",
+    "paused",
+    { status: conditions("Synced=False(ReconcilePaused)") },
+    "Suspended: ReconcilePaused",
+  ],
   [
     "sql.cnrm.cloud.google.com/SQLUser",
     "waits for another",
@@ -92,7 +132,12 @@ const cases: Case[] = [
     { status: conditions("ResourcesUpToDate=True: ok", "ErrorOccurred=True: no repository") },
     "Degraded: no repository",
   ],
-  ["argoproj.io/AnalysisRun", "inconclusive", { status: { phase: "Inconclusive" } }, "Unknown: Analysis run was inconclusive"],
+  [
+    "argoproj.io/AnalysisRun",
+    "inconclusive",
+    { status: { phase: "Inconclusive" } },
+    "Unknown: Analysis run was inconclusive",
+  ],
   // Kubernetes itself
   [
     "batch/CronJob",
@@ -178,7 +223,12 @@ const cases: Case[] = [
     "Progressing: Waiting for Kafka Cluster",
   ],
   ["kafka.strimzi.io/KafkaTopic", "refused", { status: conditions("NotReady=True(Invalid): no") }, "Degraded: no"],
-  ["rabbitmq.com/Vhost", "made", { status: conditions("Ready=True(SuccessfulCreateOrUpdate)") }, "Healthy: RabbitMQ vhost ready"],
+  [
+    "rabbitmq.com/Vhost",
+    "made",
+    { status: conditions("Ready=True(SuccessfulCreateOrUpdate)") },
+    "Healthy: RabbitMQ vhost ready",
+  ],
   [
     "rabbitmq.com/RabbitmqCluster",
     "scaled to nothing",
@@ -215,7 +265,12 @@ const cases: Case[] = [
   ],
   // KEDA, serving, batch
   ["keda.sh/ScaledObject", "paused", { status: conditions("Ready=True: ok", "Paused=True: held") }, "Suspended: held"],
-  ["keda.sh/ScaledObject", "fallen back", { status: conditions("Ready=True: ok", "Fallback=True: no metrics") }, "Degraded: no metrics"],
+  [
+    "keda.sh/ScaledObject",
+    "fallen back",
+    { status: conditions("Ready=True: ok", "Fallback=True: no metrics") },
+    "Degraded: no metrics",
+  ],
   [
     "serving.knative.dev/Service",
     "one is unknown",
@@ -225,7 +280,9 @@ const cases: Case[] = [
   [
     "serving.kserve.io/InferenceService",
     "its model failed to load",
-    { status: { modelStatus: { transitionStatus: "BlockedByFailedLoad" }, ...conditions("PredictorReady=False(Down)") } },
+    {
+      status: { modelStatus: { transitionStatus: "BlockedByFailedLoad" }, ...conditions("PredictorReady=False(Down)") },
+    },
     "Degraded: 0: transitionStatus | BlockedByFailedLoad | 1: PredictorReady | False | Down",
   ],
   [
@@ -246,7 +303,10 @@ const cases: Case[] = [
   [
     "sparkoperator.k8s.io/SparkApplication",
     "too few",
-    { spec: { executor: { instances: 2 } }, status: { applicationState: { state: "RUNNING" }, executorState: { a: "RUNNING" } } },
+    {
+      spec: { executor: { instances: 2 } },
+      status: { applicationState: { state: "RUNNING" }, executorState: { a: "RUNNING" } },
+    },
     "Progressing: Waiting for Executor pods",
   ],
   [
@@ -255,7 +315,12 @@ const cases: Case[] = [
     { status: { phase: "Progressing", canaryWeight: 20, ...conditions("Promoted=Unknown: soon") } },
     "Progressing: Progressing --- Canary Weight: 20 % --- soon",
   ],
-  ["openfaas.com/Function", "scaled to nothing", { status: conditions("Ready=True: ok") }, "Suspended: No replicas available"],
+  [
+    "openfaas.com/Function",
+    "scaled to nothing",
+    { status: conditions("Ready=True: ok") },
+    "Suspended: No replicas available",
+  ],
   [
     "openfaas.com/Function",
     "the first condition that counts decides",
@@ -282,7 +347,12 @@ const cases: Case[] = [
     at(1, 1, { phase: "Deployed", ...conditions("ChildResourcesHealthy=False(MonoVertexUnknown): gone") }),
     "Unknown: Unknown MonoVertex status",
   ],
-  ["numaplane.numaproj.io/ISBServiceRollout", "upgrading", at(1, 1, { phase: "Pending" }), "Progressing: Update in progress"],
+  [
+    "numaplane.numaproj.io/ISBServiceRollout",
+    "upgrading",
+    at(1, 1, { phase: "Pending" }),
+    "Progressing: Update in progress",
+  ],
   // Promoter
   [
     "promoter.argoproj.io/PullRequest",
@@ -314,7 +384,9 @@ const cases: Case[] = [
     {
       status: {
         ...conditions("Ready=True"),
-        environments: [{ branch: "a", active: { dry: { sha: "1234567890" } }, proposed: { dry: { sha: "1234567890" } } }],
+        environments: [
+          { branch: "a", active: { dry: { sha: "1234567890" } }, proposed: { dry: { sha: "1234567890" } } },
+        ],
       },
     },
     "Healthy: All environments are up-to-date on commit '1234567'. Hydrator has processed dry commit '1234567'.",

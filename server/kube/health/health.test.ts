@@ -7,7 +7,8 @@ const object = (apiVersion: string, kind: string, rest: object, metadata: object
   metadata: { name: "n", ...metadata },
   ...rest,
 });
-const deployment = (spec: object, status: object, generation = 1) => object("apps/v1", "Deployment", { spec, status }, { generation });
+const deployment = (spec: object, status: object, generation = 1) =>
+  object("apps/v1", "Deployment", { spec, status }, { generation });
 const pod = (status: object, restartPolicy = "Always") => object("v1", "Pod", { spec: { restartPolicy }, status });
 const conditions = (...list: object[]) => ({ status: { conditions: list } });
 
@@ -23,7 +24,10 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   [
     "deployment over its deadline",
     {
-      given: deployment({}, { observedGeneration: 1, conditions: [{ type: "Progressing", reason: "ProgressDeadlineExceeded" }] }),
+      given: deployment(
+        {},
+        { observedGeneration: 1, conditions: [{ type: "Progressing", reason: "ProgressDeadlineExceeded" }] },
+      ),
       want: 'Degraded: Deployment "n" exceeded its progress deadline',
     },
   ],
@@ -44,14 +48,20 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   [
     "deployment not available",
     {
-      given: deployment({ replicas: 2 }, { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 0 }),
+      given: deployment(
+        { replicas: 2 },
+        { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 0 },
+      ),
       want: "Progressing: Waiting for rollout to finish: 0 of 2 updated replicas are available...",
     },
   ],
   [
     "deployment in full",
     {
-      given: deployment({ replicas: 2 }, { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2 }),
+      given: deployment(
+        { replicas: 2 },
+        { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2 },
+      ),
       want: "Healthy",
     },
   ],
@@ -65,7 +75,10 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   [
     "stateful set waiting",
     {
-      given: object("apps/v1", "StatefulSet", { spec: { replicas: 3 }, status: { observedGeneration: 1, readyReplicas: 1 } }),
+      given: object("apps/v1", "StatefulSet", {
+        spec: { replicas: 3 },
+        status: { observedGeneration: 1, readyReplicas: 1 },
+      }),
       want: "Progressing: Waiting for 2 pods to be ready...",
     },
   ],
@@ -84,7 +97,13 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
     {
       given: object("apps/v1", "StatefulSet", {
         spec: { replicas: 1 },
-        status: { observedGeneration: 1, readyReplicas: 1, updatedReplicas: 1, updateRevision: "b", currentRevision: "a" },
+        status: {
+          observedGeneration: 1,
+          readyReplicas: 1,
+          updatedReplicas: 1,
+          updateRevision: "b",
+          currentRevision: "a",
+        },
       }),
       want: "Progressing: waiting for statefulset rolling update to complete 1 pods at revision b...",
     },
@@ -94,7 +113,13 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
     {
       given: object("apps/v1", "StatefulSet", {
         spec: { replicas: 1 },
-        status: { observedGeneration: 1, readyReplicas: 1, currentReplicas: 1, updateRevision: "a", currentRevision: "a" },
+        status: {
+          observedGeneration: 1,
+          readyReplicas: 1,
+          currentReplicas: 1,
+          updateRevision: "a",
+          currentRevision: "a",
+        },
       }),
       want: "Healthy: statefulset rolling update complete 1 pods at revision a...",
     },
@@ -143,12 +168,18 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   ["pod ready", { given: pod({ phase: "Running", conditions: [{ type: "Ready", status: "True" }] }), want: "Healthy" }],
   [
     "pod restarted and not ready",
-    { given: pod({ phase: "Running", containerStatuses: [{ name: "c", lastState: { terminated: {} } }] }), want: "Degraded" },
+    {
+      given: pod({ phase: "Running", containerStatuses: [{ name: "c", lastState: { terminated: {} } }] }),
+      want: "Degraded",
+    },
   ],
   [
     "pod failed",
     {
-      given: pod({ phase: "Failed", containerStatuses: [{ name: "c", state: { terminated: { exitCode: 3 } } }] }, "Never"),
+      given: pod(
+        { phase: "Failed", containerStatuses: [{ name: "c", state: { terminated: { exitCode: 3 } } }] },
+        "Never",
+      ),
       want: 'Degraded: container "c" failed with exit code 3',
     },
   ],
@@ -156,7 +187,10 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
     "pod out of memory",
     {
       given: pod(
-        { phase: "Failed", containerStatuses: [{ name: "c", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } }] },
+        {
+          phase: "Failed",
+          containerStatuses: [{ name: "c", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } }],
+        },
         "Never",
       ),
       want: "Degraded: OOMKilled",
@@ -165,21 +199,36 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   ["pod of a job running", { given: pod({ phase: "Running" }, "Never"), want: "Progressing" }],
   ["claim bound", { given: object("v1", "PersistentVolumeClaim", { status: { phase: "Bound" } }), want: "Healthy" }],
   ["claim lost", { given: object("v1", "PersistentVolumeClaim", { status: { phase: "Lost" } }), want: "Degraded" }],
-  ["load balancer without address", { given: object("v1", "Service", { spec: { type: "LoadBalancer" } }), want: "Progressing" }],
+  [
+    "load balancer without address",
+    { given: object("v1", "Service", { spec: { type: "LoadBalancer" } }), want: "Progressing" },
+  ],
   ["cluster service", { given: object("v1", "Service", { spec: {} }), want: "Healthy" }],
   ["ingress without address", { given: object("networking.k8s.io/v1", "Ingress", {}), want: "Progressing" }],
   [
     "ingress with address",
-    { given: object("networking.k8s.io/v1", "Ingress", { status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } } }), want: "Healthy" },
+    {
+      given: object("networking.k8s.io/v1", "Ingress", { status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } } }),
+      want: "Healthy",
+    },
   ],
   [
     "job failed",
-    { given: object("batch/v1", "Job", conditions({ type: "Failed", status: "True", message: "backoff" })), want: "Degraded: backoff" },
+    {
+      given: object("batch/v1", "Job", conditions({ type: "Failed", status: "True", message: "backoff" })),
+      want: "Degraded: backoff",
+    },
   ],
-  ["job complete", { given: object("batch/v1", "Job", conditions({ type: "Complete", status: "True" })), want: "Healthy" }],
+  [
+    "job complete",
+    { given: object("batch/v1", "Job", conditions({ type: "Complete", status: "True" })), want: "Healthy" },
+  ],
   [
     "job suspended",
-    { given: object("batch/v1", "Job", conditions({ type: "Suspended", status: "True", message: "m" })), want: "Suspended" },
+    {
+      given: object("batch/v1", "Job", conditions({ type: "Suspended", status: "True", message: "m" })),
+      want: "Suspended",
+    },
   ],
   [
     "pod whose first container is tried again",
@@ -198,16 +247,27 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
       given: object(
         "autoscaling/v2",
         "HorizontalPodAutoscaler",
-        conditions({ type: "ScalingActive", status: "False", reason: "FailedGetResourceMetric", message: "no metrics" }),
+        conditions({
+          type: "ScalingActive",
+          status: "False",
+          reason: "FailedGetResourceMetric",
+          message: "no metrics",
+        }),
       ),
       want: "Degraded: no metrics",
     },
   ],
   [
     "autoscaler at work",
-    { given: object("autoscaling/v2", "HorizontalPodAutoscaler", conditions({ type: "AbleToScale", status: "True" })), want: "Healthy" },
+    {
+      given: object("autoscaling/v2", "HorizontalPodAutoscaler", conditions({ type: "AbleToScale", status: "True" })),
+      want: "Healthy",
+    },
   ],
-  ["autoscaler, new", { given: object("autoscaling/v2", "HorizontalPodAutoscaler", {}), want: "Progressing: Waiting to Autoscale" }],
+  [
+    "autoscaler, new",
+    { given: object("autoscaling/v2", "HorizontalPodAutoscaler", {}), want: "Progressing: Waiting to Autoscale" },
+  ],
   [
     "API service available",
     {
@@ -221,11 +281,17 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
   ],
   [
     "workflow in error",
-    { given: object("argoproj.io/v1alpha1", "Workflow", { status: { phase: "Error", message: "no" } }), want: "Degraded: no" },
+    {
+      given: object("argoproj.io/v1alpha1", "Workflow", { status: { phase: "Error", message: "no" } }),
+      want: "Degraded: no",
+    },
   ],
   [
     "object being deleted",
-    { given: object("v1", "Service", { spec: {} }, { deletionTimestamp: "2026-01-01T00:00:00Z" }), want: "Progressing: Pending deletion" },
+    {
+      given: object("v1", "Service", { spec: {} }, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
+      want: "Progressing: Pending deletion",
+    },
   ],
   ["kind without a check", { given: object("v1", "ConfigMap", {}), want: undefined }],
 ];
@@ -246,7 +312,10 @@ const sums: [string, { given: Parameters<typeof aggregateHealth>[0]; want: strin
       want: "Degraded",
     },
   ],
-  ["one missing object does not count", { given: [{ health: { status: "Healthy" }, missing: false }, { missing: true }], want: "Healthy" }],
+  [
+    "one missing object does not count",
+    { given: [{ health: { status: "Healthy" }, missing: false }, { missing: true }], want: "Healthy" },
+  ],
   ["all missing is Missing", { given: [{ missing: true }, { missing: true }], want: "Missing" }],
   ["kinds without a check do not count", { given: [{ missing: false }], want: "Healthy" }],
 ];

@@ -51,7 +51,11 @@ const cases: [string, { data: Record<string, string>; given: KubeObject; want: s
   ],
   [
     "without a script what is built in",
-    { data: {}, given: object("apps/v1", "Deployment", { spec: { paused: true } }), want: "Suspended: Deployment is paused" },
+    {
+      data: {},
+      given: object("apps/v1", "Deployment", { spec: { paused: true } }),
+      want: "Suspended: Deployment is paused",
+    },
   ],
   [
     "the older form, with stars",
@@ -103,7 +107,11 @@ const cases: [string, { data: Record<string, string>; given: KubeObject; want: s
   ],
   [
     "nothing is not health, which does not count",
-    { data: { "resource.customizations.health.example.com_Toy": "local x" }, given: object("example.com/v1", "Toy"), want: undefined },
+    {
+      data: { "resource.customizations.health.example.com_Toy": "local x" },
+      given: object("example.com/v1", "Toy"),
+      want: undefined,
+    },
   ],
 ];
 test.each(cases)("%s", async (_, { data, given, want }) => {

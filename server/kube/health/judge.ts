@@ -47,7 +47,8 @@ export class Judge {
 
   /** The health of an object that was prepared; of another, when a script has to be asked, that it is being found out. */
   of(object: KubeObject): Health | undefined {
-    if (leaving(object) || customOf(this.#custom.health, object) === undefined) return leaving(object) ?? builtIn(object);
+    if (leaving(object) || customOf(this.#custom.health, object) === undefined)
+      return leaving(object) ?? builtIn(object);
     const known = this.#verdicts.get(object);
     // One that is too old is better than none, until there is a new one.
     if (known) return known.health;

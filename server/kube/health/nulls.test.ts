@@ -5,28 +5,56 @@ const upgrade = (upgradeInProgress: unknown) => ({
   meta: { generation: 1 },
   status: { observedGeneration: 1, upgradeInProgress, ...conditions("ChildResourcesHealthy=True") },
 });
-const scaled = (status: object) => ({ spec: { replicas: 1 }, status: { observedGeneration: 1, replicas: 1, readyReplicas: 1, ...status } });
+const scaled = (status: object) => ({
+  spec: { replicas: 1 },
+  status: { observedGeneration: 1, replicas: 1, readyReplicas: 1, ...status },
+});
 const PAUSED = { spec: { updateStrategy: { paused: "no" } }, meta: { generation: 1 } };
 
 // A null means the same as nothing; of two conditions of one type, and of words that no release writes, each kind believes what it reads.
 const cases: Case[] = [
-  ["gloo.solo.io/Upstream", "a status of null", { status: null as unknown as object }, "Progressing: Update in progress"],
-  ["ceph.rook.io/CephObjectStore", "a phase of null", { status: { phase: null } }, "Progressing: Waiting for status to be reported"],
-  ["kustomize.toolkit.fluxcd.io/Kustomization", "an empty item", { status: { conditions: [null, condition("Ready=True")] } }, "Healthy"],
+  [
+    "gloo.solo.io/Upstream",
+    "a status of null",
+    { status: null as unknown as object },
+    "Progressing: Update in progress",
+  ],
+  [
+    "ceph.rook.io/CephObjectStore",
+    "a phase of null",
+    { status: { phase: null } },
+    "Progressing: Waiting for status to be reported",
+  ],
+  [
+    "kustomize.toolkit.fluxcd.io/Kustomization",
+    "an empty item",
+    { status: { conditions: [null, condition("Ready=True")] } },
+    "Healthy",
+  ],
   [
     "operator.victoriametrics.com/VMAgent",
     "a generation of null",
     { meta: { generation: null }, status: { updateStatus: "paused" } },
     "Suspended: Reconciliation is paused",
   ],
-  ["apps/StatefulSet", "no revisions", scaled({}), "Healthy: statefulset rolling update complete 0 pods at revision ..."],
+  [
+    "apps/StatefulSet",
+    "no revisions",
+    scaled({}),
+    "Healthy: statefulset rolling update complete 0 pods at revision ...",
+  ],
   [
     "apps/StatefulSet",
     "a first revision",
     scaled({ updateRevision: "" }),
     "Healthy: statefulset rolling update complete 0 pods at revision ...",
   ],
-  ["apps/ReplicaSet", "the first failure counts", { status: conditions("ReplicaFailure=False", "ReplicaFailure=True: no") }, "Healthy"],
+  [
+    "apps/ReplicaSet",
+    "the first failure counts",
+    { status: conditions("ReplicaFailure=False", "ReplicaFailure=True: no") },
+    "Healthy",
+  ],
   [
     "iam.aws.crossplane.io/Role",
     "paused, and synced before",

@@ -2,7 +2,12 @@ import { at, type Case, conditions, judged } from "./testing.ts";
 
 const cases: Case[] = [
   // Databases
-  ["postgresql.cnpg.io/Cluster", "asleep", { status: conditions("cnpg.io/hibernation=True: asleep") }, "Suspended: asleep"],
+  [
+    "postgresql.cnpg.io/Cluster",
+    "asleep",
+    { status: conditions("cnpg.io/hibernation=True: asleep") },
+    "Suspended: asleep",
+  ],
   [
     "postgresql.cnpg.io/Cluster",
     "failing over",
@@ -15,7 +20,12 @@ const cases: Case[] = [
     { spec: { nodeSets: [{ count: 2 }, { count: 1 }] }, status: { availableNodes: 1 } },
     "Progressing: The desired amount of availableNodes is 3 but the current amount is 1",
   ],
-  ["k8s.mariadb.com/MariaDB", "failed", { status: conditions("Ready=True: ok", "Backup=False(Failed): disk") }, "Degraded: disk"],
+  [
+    "k8s.mariadb.com/MariaDB",
+    "failed",
+    { status: conditions("Ready=True: ok", "Backup=False(Failed): disk") },
+    "Degraded: disk",
+  ],
   [
     "pxc.percona.com/PerconaXtraDBCluster",
     "stopping",
@@ -35,7 +45,12 @@ const cases: Case[] = [
     { status: { currentState: "Different versions across MinIO Pools" } },
     "Degraded: Different versions across MinIO Pools",
   ],
-  ["kubevirt.io/VirtualMachine", "stopped", { status: { ...conditions("Ready=False"), printableStatus: "Stopped" } }, "Suspended: Stopped"],
+  [
+    "kubevirt.io/VirtualMachine",
+    "stopped",
+    { status: { ...conditions("Ready=False"), printableStatus: "Stopped" } },
+    "Suspended: Stopped",
+  ],
   // Clusters and policies
   [
     "cluster.x-k8s.io/MachinePool",
@@ -71,13 +86,22 @@ const cases: Case[] = [
     "Degraded: Component state: Unhealthy",
   ],
   // OpenShift
-  ["route.openshift.io/Route", "a router refuses", { status: { ingress: [conditions("Admitted=False")] } }, "Degraded: Route is degraded"],
+  [
+    "route.openshift.io/Route",
+    "a router refuses",
+    { status: { ingress: [conditions("Admitted=False")] } },
+    "Degraded: Route is degraded",
+  ],
   [
     "operators.coreos.com/Subscription",
     "waits for a person, and runs",
     {
       spec: { installPlanApproval: "Manual" },
-      status: { state: "UpgradePending", installedCSV: "x", ...conditions("InstallPlanPending=True(RequiresApproval)") },
+      status: {
+        state: "UpgradePending",
+        installedCSV: "x",
+        ...conditions("InstallPlanPending=True(RequiresApproval)"),
+      },
     },
     "Healthy: .status.state is 'UpgradePending' (manual InstallPlan approval pending; treated as healthy)\n",
   ],

@@ -51,7 +51,8 @@ export const conditions =
   (object) => {
     for (const condition of conditionsOf(object)) {
       const row = rows.find(
-        ([type, status]) => (type === "*" || type === condition.type) && (status === "*" || status === condition.status),
+        ([type, status]) =>
+          (type === "*" || type === condition.type) && (status === "*" || status === condition.status),
       );
       if (row) return judged(row, condition, object);
     }
@@ -73,7 +74,11 @@ export const ready = (wait: Text, type = "Ready"): HealthCheck =>
 
 /** One field with a set of words. */
 export const phases =
-  (path: string, words: Partial<Record<HealthStatus, readonly string[]>>, text: Text = (object) => String(at(object, path))): HealthCheck =>
+  (
+    path: string,
+    words: Partial<Record<HealthStatus, readonly string[]>>,
+    text: Text = (object) => String(at(object, path)),
+  ): HealthCheck =>
   (object) => {
     const value = at(object, path);
     const found = Object.entries(words).find(([, list]) => list.includes(String(value)));
@@ -84,7 +89,8 @@ export const reason = (condition: Condition): string | undefined => condition.re
 export const findCondition = (object: KubeObject, type: string): Condition | undefined =>
   conditionsOf(object).findLast((c) => c.type === type);
 /** The controller has seen the newest specification. */
-export const observed = ({ metadata, status }: KubeObject): boolean => metadata.generation === status?.observedGeneration;
+export const observed = ({ metadata, status }: KubeObject): boolean =>
+  metadata.generation === status?.observedGeneration;
 /** It has seen an older one: kinds that do not tell are taken as up to date. */
 export const stale = ({ metadata, status }: KubeObject): boolean =>
   status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation;

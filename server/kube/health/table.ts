@@ -1,6 +1,13 @@
 import { gatewayApi } from "./builtin/gateway.ts";
 import { kubernetes } from "./builtin/kubernetes.ts";
-import { apiService, horizontalPodAutoscaler, ingress, persistentVolumeClaim, service, workflow } from "./builtin/other.ts";
+import {
+  apiService,
+  horizontalPodAutoscaler,
+  ingress,
+  persistentVolumeClaim,
+  service,
+  workflow,
+} from "./builtin/other.ts";
 import { pod } from "./builtin/pod.ts";
 import { storage } from "./builtin/storage.ts";
 import { daemonSet, deployment, job, replicaSet, statefulSet } from "./builtin/workloads.ts";

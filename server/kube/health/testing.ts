@@ -5,7 +5,13 @@ export type Parts = { spec?: object; status?: object; meta?: object };
 /** An object of `group/Kind`. */
 export const make = (type: string, { spec, status, meta }: Parts): KubeObject => {
   const [group, kind] = type.split("/") as [string, string];
-  return { apiVersion: `${group}/v1`, kind, metadata: { name: "n", ...meta }, ...(spec ? { spec } : {}), ...(status ? { status } : {}) };
+  return {
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata: { name: "n", ...meta },
+    ...(spec ? { spec } : {}),
+    ...(status ? { status } : {}),
+  };
 };
 /** `Ready=False(Why): words`. */
 export const condition = (text: string) => {

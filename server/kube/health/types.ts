@@ -21,4 +21,5 @@ export interface Condition {
   message?: string;
 }
 
-export const conditionsOf = (object: KubeObject): Condition[] => (Array.isArray(object.status?.conditions) ? object.status.conditions : []);
+export const conditionsOf = (object: KubeObject): Condition[] =>
+  Array.isArray(object.status?.conditions) ? object.status.conditions : [];

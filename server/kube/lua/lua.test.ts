@@ -11,7 +11,10 @@ const cases: [string, { given: string; globals?: Record<string, unknown>; want: 
     { given: `return { status = "Healthy", message = "ok" }`, want: { status: "Healthy", message: "ok" } },
   ],
   ["an object is a table", { given: "return obj.a.b[2]", globals: { obj: { a: { b: ["x", "y"] } } }, want: "y" }],
-  ["null is nil", { given: "return obj.a == nil and obj.list ~= nil", globals: { obj: { a: null, list: [] } }, want: true }],
+  [
+    "null is nil",
+    { given: "return obj.a == nil and obj.list ~= nil", globals: { obj: { a: null, list: [] } }, want: true },
+  ],
   ["numbers are counted from 1", { given: "return #obj.l .. obj.l[1]", globals: { obj: { l: [7, 8] } }, want: "27" }],
   [
     "table.getn, unpack and loadstring of 5.1",
@@ -51,14 +54,17 @@ const endless: [string, string][] = [
   ["a loop that catches its errors", "while true do pcall(function() while true do end end) end"],
   ["a pattern without end", `return string.find(("a"):rep(400), ("a*"):rep(40) .. "b")`],
 ];
-test.each(endless)("a script that does not end is ended, is not tried again at once, and holds up nobody: %s", async (_, script) => {
-  const [slow, next] = await Promise.all([lua.run(script, {}), lua.run("return 2", {})]);
-  expect(slow).toMatchObject({ kind: "stop", reason: LUA.slow });
-  expect(next).toEqual({ kind: "done", value: 2 });
-  const before = performance.now();
-  expect(await lua.run(script, {})).toMatchObject({ reason: LUA.slow });
-  expect(performance.now() - before).toBeLessThan(within(500));
-});
+test.each(endless)(
+  "a script that does not end is ended, is not tried again at once, and holds up nobody: %s",
+  async (_, script) => {
+    const [slow, next] = await Promise.all([lua.run(script, {}), lua.run("return 2", {})]);
+    expect(slow).toMatchObject({ kind: "stop", reason: LUA.slow });
+    expect(next).toEqual({ kind: "done", value: 2 });
+    const before = performance.now();
+    expect(await lua.run(script, {})).toMatchObject({ reason: LUA.slow });
+    expect(performance.now() - before).toBeLessThan(within(500));
+  },
+);
 
 test("one script does not see what another left behind", async () => {
   await lua.run("leak = 1; string.rep = nil", {});

@@ -75,7 +75,8 @@ export class Lua {
     this.#worker ??= this.#start();
     this.#worker.ref();
     if (this.#ready) this.#ask(this.#current);
-    else this.#after(START_MS, () => again(LUA.broken, `the machine for scripts did not start in ${START_MS / 1_000} s`));
+    else
+      this.#after(START_MS, () => again(LUA.broken, `the machine for scripts did not start in ${START_MS / 1_000} s`));
   }
 
   #ask({ question, digest }: Waiting): void {

@@ -6,7 +6,11 @@ const { LuaFactory, LuaLibraries } = wasmoon;
 const NEEDED = [LuaLibraries.Base, LuaLibraries.Table, LuaLibraries.String, LuaLibraries.Math, LuaLibraries.OS];
 
 /** A run of its own engine each: no script sees what another left behind. */
-async function run(factory: InstanceType<typeof LuaFactory>, memoryBytes: number, { id, script, globals }: Question): Promise<LuaAnswer> {
+async function run(
+  factory: InstanceType<typeof LuaFactory>,
+  memoryBytes: number,
+  { id, script, globals }: Question,
+): Promise<LuaAnswer> {
   const engine = await factory.createEngine({
     openStandardLibs: false,
     injectObjects: false,

@@ -34,12 +34,20 @@ export async function enrol(options: EnrolOptions): Promise<Outcome<Enrolled>> {
   const text = await options.token();
   const token = text === undefined ? undefined : parseToken(text);
   if (stored?.enrolment && !options.ended) return done(stored as Enrolled);
-  if (stored?.enrolment && options.ended === "worker_revoked" && (token?.kind !== "done" || token.value.id === stored.enrolment.tokenId))
+  if (
+    stored?.enrolment &&
+    options.ended === "worker_revoked" &&
+    (token?.kind !== "done" || token.value.id === stored.enrolment.tokenId)
+  )
     return stop(
       "TokenRevoked",
       `the token ${stored.enrolment.tokenId} that this worker enrolled with was revoked: create a new one and put it in the old one's place; it is taken without a restart`,
     );
-  if (!token) return stop("TokenMissing", "this worker has not enrolled yet and has no token: set OUTPOST_TOKEN or OUTPOST_TOKEN_FILE");
+  if (!token)
+    return stop(
+      "TokenMissing",
+      "this worker has not enrolled yet and has no token: set OUTPOST_TOKEN or OUTPOST_TOKEN_FILE",
+    );
   if (token.kind !== "done") return token;
   if (stored?.enrolment && stored.enrolment.tokenId === token.value.id && options.kind === "agent") {
     return stop(
@@ -70,7 +78,8 @@ export async function enrol(options: EnrolOptions): Promise<Outcome<Enrolled>> {
   const body = { ...fields, proof: sign(token.value.seed, `outpost/enrol/v1\n${canonical(fields)}`) };
   const answer = await transport.call<Schemas["EnrolAnswer"]>("POST", "/v1/worker/enrol", { body });
   // A proof that was late or came twice, as networks deliver them: the next one is fine.
-  if (answer.kind !== "done") return answer.reason === "worker_proof_invalid" ? again(answer.reason, answer.message) : answer;
+  if (answer.kind !== "done")
+    return answer.reason === "worker_proof_invalid" ? again(answer.reason, answer.message) : answer;
   if (answer.value.kind !== options.kind) {
     return stop(
       "WrongKind",

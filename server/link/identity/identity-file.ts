@@ -27,7 +27,10 @@ export class FileIdentity implements IdentityStore {
       renameSync(draft, this.#path);
       return done(identity);
     } catch (error) {
-      return stop("IdentityUnwritable", `the identity file ${this.#path} cannot be written: ${(error as Error).message}`);
+      return stop(
+        "IdentityUnwritable",
+        `the identity file ${this.#path} cannot be written: ${(error as Error).message}`,
+      );
     }
   }
 }

@@ -30,14 +30,20 @@ export interface IdentityStore {
 
 /** As text; it holds the private keys, so only stores call this. */
 export function writeIdentity({ keys, enrolment }: Identity): Secret {
-  return new Secret(JSON.stringify({ keys: { ...keys, signSeed: keys.signSeed.reveal(), sealSeed: keys.sealSeed.reveal() }, enrolment }));
+  return new Secret(
+    JSON.stringify({
+      keys: { ...keys, signSeed: keys.signSeed.reveal(), sealSeed: keys.sealSeed.reveal() },
+      enrolment,
+    }),
+  );
 }
 
 /** Undefined for a text that is no identity, as an empty one. */
 export function readIdentity(text: string): Identity | undefined {
   try {
     const { keys, enrolment } = JSON.parse(text);
-    for (const name of ["signSeed", "signKey", "sealSeed", "sealKey"]) if (typeof keys[name] !== "string") return undefined;
+    for (const name of ["signSeed", "signKey", "sealSeed", "sealKey"])
+      if (typeof keys[name] !== "string") return undefined;
     return {
       keys: { ...keys, signSeed: new Secret(keys.signSeed), sealSeed: new Secret(keys.sealSeed) },
       ...(enrolment ? { enrolment } : {}),

@@ -1,4 +1,10 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign as signWith, verify as verifyWith } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signWith,
+  verify as verifyWith,
+} from "node:crypto";
 import { generateSealKeys } from "../../../openapi/seal.ts";
 import { Secret } from "../../base/secret.ts";
 
@@ -16,14 +22,19 @@ const PUBLIC = Buffer.from("302a300506032b6570032100", "hex");
 
 export async function makeKeys(): Promise<Keys> {
   const { privateKey } = generateKeyPairSync("ed25519");
-  const signSeed = new Secret(privateKey.export({ format: "der", type: "pkcs8" }).subarray(PRIVATE.length).toString("base64url"));
+  const signSeed = new Secret(
+    privateKey.export({ format: "der", type: "pkcs8" }).subarray(PRIVATE.length).toString("base64url"),
+  );
   const seal = await generateSealKeys();
   return { signSeed, signKey: publicKeyOf(signSeed), sealSeed: new Secret(seal.privateKey), sealKey: seal.publicKey };
 }
 
 /** The public half of an Ed25519 seed, raw, base64url. */
 export function publicKeyOf(seed: Secret): string {
-  return createPublicKey(privateKey(seed)).export({ format: "der", type: "spki" }).subarray(PUBLIC.length).toString("base64url");
+  return createPublicKey(privateKey(seed))
+    .export({ format: "der", type: "spki" })
+    .subarray(PUBLIC.length)
+    .toString("base64url");
 }
 
 export function sign(seed: Secret, text: string): string {
@@ -35,7 +46,12 @@ export function verify(publicKey: string, text: string, signature: string): bool
   const key = exactly(publicKey, 32);
   const bytes = exactly(signature, 64);
   if (!key || !bytes) return false;
-  return verifyWith(null, Buffer.from(text), createPublicKey({ key: Buffer.concat([PUBLIC, key]), format: "der", type: "spki" }), bytes);
+  return verifyWith(
+    null,
+    Buffer.from(text),
+    createPublicKey({ key: Buffer.concat([PUBLIC, key]), format: "der", type: "spki" }),
+    bytes,
+  );
 }
 
 function privateKey(seed: Secret) {

@@ -41,7 +41,12 @@ test.each<[string, string, () => unknown, number]>([
   ["a key names itself", SUCCESSION.loop, () => [link(0, 0)], 0 + 1],
   ["another key has signed", SUCCESSION.signature, () => [link(0, 1), link(1, 2, 5)], 2],
   ["the new key has signed itself", SUCCESSION.signature, () => [link(0, 1, 1)], 1],
-  ["the signature is of another statement", SUCCESSION.signature, () => [{ ...link(0, 1), signature: sign(keys[0]!.signSeed, key(1)) }], 1],
+  [
+    "the signature is of another statement",
+    SUCCESSION.signature,
+    () => [{ ...link(0, 1), signature: sign(keys[0]!.signSeed, key(1)) }],
+    1,
+  ],
   ["it is longer than a service sends", SUCCESSION.many, () => chain(MAX_SUCCESSORS + 1), MAX_SUCCESSORS + 1],
   ["it is not a list", SUCCESSION.many, () => ({ 0: link(0, 1) }), 1],
   ["a link has no signature", SUCCESSION.shape, () => [{ from: key(0), to: key(1) }], 1],

@@ -27,7 +27,8 @@ export function follow(known: (key: string) => boolean, links: unknown, greeting
   if (links === undefined) return done(false);
   if (!Array.isArray(links) || links.length > MAX_SUCCESSORS)
     return stop(SUCCESSION.many, `the service's successors are no list of at most ${MAX_SUCCESSORS}`);
-  if (!links.every(isLink)) return stop(SUCCESSION.shape, "a successor of the service's key came without its keys and signature");
+  if (!links.every(isLink))
+    return stop(SUCCESSION.shape, "a successor of the service's key came without its keys and signature");
   const first = links.findIndex((link) => known(link.from));
   if (first < 0) return done(false);
   let at = links[first]!.from;
@@ -40,7 +41,9 @@ export function follow(known: (key: string) => boolean, links: unknown, greeting
     seen.add(to);
     at = to;
   }
-  return at === greeting ? done(true) : stop(SUCCESSION.broken, "the successors of the service's key do not end at the key that greets");
+  return at === greeting
+    ? done(true)
+    : stop(SUCCESSION.broken, "the successors of the service's key do not end at the key that greets");
 }
 
 function isLink(value: unknown): value is Link {

@@ -3,7 +3,15 @@ import { canonical } from "../../base/json/canonical.ts";
 import { type Keys, makeKeys, sign } from "./keys.ts";
 import { openSigned, type Trust, UNSIGNED } from "./verify.ts";
 
-const task = { worker: "w1", task: "t1", kind: "shell.run", params: { script: "true" }, fence: 1, attempt: 1, timeoutSeconds: 60 };
+const task = {
+  worker: "w1",
+  task: "t1",
+  kind: "shell.run",
+  params: { script: "true" },
+  fence: 1,
+  attempt: 1,
+  timeoutSeconds: 60,
+};
 let keys: Keys;
 let trust: Trust;
 const signed = (content: unknown, by = keys, body = canonical(content)) => ({
@@ -29,12 +37,20 @@ const refused: [string, (other: Keys) => unknown, string][] = [
   ["another key's id", () => ({ ...signed(task), keyId: "k2" }), UNSIGNED.key],
   ["another key's signature", (other) => signed(task, other), UNSIGNED.signature],
   ["a padded signature", () => ({ ...signed(task), signature: `${signed(task).signature}==` }), UNSIGNED.signature],
-  ["a signature over other words", () => ({ ...signed(task), signature: sign(keys.signSeed, canonical(task)) }), UNSIGNED.signature],
+  [
+    "a signature over other words",
+    () => ({ ...signed(task), signature: sign(keys.signSeed, canonical(task)) }),
+    UNSIGNED.signature,
+  ],
   ["an unknown field", () => signed({ ...task, extra: 1 }), UNSIGNED.body],
   ["a missing field", () => signed({ ...task, fence: undefined }), UNSIGNED.body],
   ["a field of another type", () => signed({ ...task, fence: "1" }), UNSIGNED.body],
   ["what is not JSON", () => signed(task, keys, "{"), UNSIGNED.body],
-  ["a field named twice", () => signed(task, keys, canonical(task).replace('"fence":1', '"fence":0,"fence":1')), UNSIGNED.body],
+  [
+    "a field named twice",
+    () => signed(task, keys, canonical(task).replace('"fence":1', '"fence":0,"fence":1')),
+    UNSIGNED.body,
+  ],
   ["white space", () => signed(task, keys, ` ${canonical(task)}`), UNSIGNED.body],
   ["another worker's task", () => signed({ ...task, worker: "w2" }), UNSIGNED.worker],
 ];

@@ -26,10 +26,18 @@ export interface Trust {
  * Opens what the service signed: the signature first, then that the text is the one canonical form of its content, the schema with
  * unknown fields refused, and that it is meant for this worker.
  */
-export function openSigned<T extends { worker: string }>(signed: unknown, trust: Trust, validate: Validate<T>): Outcome<T> {
-  if (!isSigned(signed)) return stop(UNSIGNED.shape, "a signed body came without body, signature and key id, or with more than these");
+export function openSigned<T extends { worker: string }>(
+  signed: unknown,
+  trust: Trust,
+  validate: Validate<T>,
+): Outcome<T> {
+  if (!isSigned(signed))
+    return stop(UNSIGNED.shape, "a signed body came without body, signature and key id, or with more than these");
   if (signed.keyId !== trust.serviceKeyId)
-    return stop(UNSIGNED.key, `the work is signed with key ${signed.keyId.slice(0, 64)}, not with the service's key ${trust.serviceKeyId}`);
+    return stop(
+      UNSIGNED.key,
+      `the work is signed with key ${signed.keyId.slice(0, 64)}, not with the service's key ${trust.serviceKeyId}`,
+    );
   if (signed.body.length > MAX_BODY) return stop(UNSIGNED.body, `the signed body has more than ${MAX_BODY} characters`);
   if (!verify(trust.serviceKey, `outpost/signed/v1\n${signed.body}`, signed.signature))
     return stop(UNSIGNED.signature, "the signature does not fit the body");
@@ -39,7 +47,8 @@ export function openSigned<T extends { worker: string }>(signed: unknown, trust:
   } catch {
     return stop(UNSIGNED.body, "the signed body is not JSON");
   }
-  if (!isCanonical(value, signed.body)) return stop(UNSIGNED.body, "the signed body is not canonical JSON, or nests too deep");
+  if (!isCanonical(value, signed.body))
+    return stop(UNSIGNED.body, "the signed body is not canonical JSON, or nests too deep");
   if (!validate(value)) {
     const fault = validate.errors?.[0];
     return stop(
@@ -63,5 +72,10 @@ function isCanonical(value: unknown, text: string): boolean {
 function isSigned(value: unknown): value is Schemas["Signed"] {
   if (value === null || typeof value !== "object") return false;
   const { body, signature, keyId, ...rest } = value as Record<string, unknown>;
-  return typeof body === "string" && typeof signature === "string" && typeof keyId === "string" && Object.keys(rest).length === 0;
+  return (
+    typeof body === "string" &&
+    typeof signature === "string" &&
+    typeof keyId === "string" &&
+    Object.keys(rest).length === 0
+  );
 }

@@ -125,7 +125,8 @@ export async function startFakeService(kind: "agent" | "delegate" = "agent"): Pr
     }
     if (operation === "session") {
       const { signature, ...fields } = body as Schemas["SessionRequest"];
-      if (!bound || !verify(bound, `outpost/session/v1\n${canonical(fields)}`, signature)) return problem(401, "worker_proof_invalid");
+      if (!bound || !verify(bound, `outpost/session/v1\n${canonical(fields)}`, signature))
+        return problem(401, "worker_proof_invalid");
       const session = randomBytes(16).toString("hex");
       sessions.add(session);
       fake.sessions.push(body);
@@ -146,7 +147,10 @@ export async function startFakeService(kind: "agent" | "delegate" = "agent"): Pr
     if (operation === "heartbeat") {
       const { leases } = body as Schemas["HeartbeatRequest"];
       fake.beats.push(leases);
-      return { status: 200, body: { lost: leases.filter((lease) => fake.lost.has(lease.task)).map((lease) => lease.task) } };
+      return {
+        status: 200,
+        body: { lost: leases.filter((lease) => fake.lost.has(lease.task)).map((lease) => lease.task) },
+      };
     }
     if (operation === "logs" || operation === "result") {
       if (fake.lost.has(task)) return problem(409, "stale_fence");
@@ -180,7 +184,10 @@ export async function startFakeService(kind: "agent" | "delegate" = "agent"): Pr
     const objects = asked.wait || asked.known ? fake.objects.splice(0) : [];
     const tasks = fake.tasks.splice(0, asked.free);
     const sign1 = (content: object) => fake.signed({ worker: fake.worker, ...content });
-    return { status: 200, body: { objects: objects.map(sign1), tasks: tasks.map(sign1), cancel: asked.wait ? fake.cancel.splice(0) : [] } };
+    return {
+      status: 200,
+      body: { objects: objects.map(sign1), tasks: tasks.map(sign1), cancel: asked.wait ? fake.cancel.splice(0) : [] },
+    };
   };
 
   const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -190,7 +197,12 @@ export async function startFakeService(kind: "agent" | "delegate" = "agent"): Pr
       const url = new URL(request.url!, "http://fake");
       const operation = url.pathname.split("/").at(-1)!;
       const body = chunks.length ? JSON.parse(Buffer.concat(chunks).toString()) : undefined;
-      let reply: Reply | "hang" | "cut" = await handle(operation, url, body as never, (request.headers.authorization ?? "").slice(7));
+      let reply: Reply | "hang" | "cut" = await handle(
+        operation,
+        url,
+        body as never,
+        (request.headers.authorization ?? "").slice(7),
+      );
       if (fake.meddle) reply = fake.meddle(operation, reply);
       if (reply === "hang") return;
       if (reply === "cut") return void request.socket.destroy();

@@ -35,7 +35,9 @@ export function faultOf(error: unknown, route: Route): Failure {
   const viaProxy = route.proxy !== undefined;
   // The name or port in the error tells whether it is the proxy or the service that could not be reached.
   const proxyItself =
-    viaProxy && (cause.hostname === hostOf(route.proxy!) || (cause.port !== undefined && String(cause.port) === portOf(route.proxy!)));
+    viaProxy &&
+    (cause.hostname === hostOf(route.proxy!) ||
+      (cause.port !== undefined && String(cause.port) === portOf(route.proxy!)));
   const target = proxyItself ? `the proxy ${route.proxy}` : route.origin;
   if (/Proxy response \((\d+)\)/.test(cause.message)) {
     const status = /\((\d+)\)/.exec(cause.message)![1];
@@ -65,7 +67,10 @@ export function faultOf(error: unknown, route: Route): Failure {
     return again(LAYER.tls, `the certificate of ${target} is not trusted (${code}): ${ca}`);
   }
   if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
-    return again(LAYER.tls, `${target} does not speak TLS as expected (${code}): look at http:// against https:// and the port`);
+    return again(
+      LAYER.tls,
+      `${target} does not speak TLS as expected (${code}): look at http:// against https:// and the port`,
+    );
   }
   if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT" || cause.name === "TimeoutError") {
     return again(
@@ -94,7 +99,9 @@ function innermost(error: SystemError): SystemError {
 }
 
 function isTls(code: string): boolean {
-  return /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/.test(code);
+  return /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/.test(
+    code,
+  );
 }
 const hostOf = (proxy: string) => proxy.replace(/:\d+$/, "");
 const portOf = (proxy: string) => /:(\d+)$/.exec(proxy)?.[1];

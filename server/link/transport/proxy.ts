@@ -15,7 +15,9 @@ export function proxySettings(env: NodeJS.ProcessEnv): ProxySettings {
 /** The proxy a request to `origin` goes through, with its credentials. */
 export function proxyFor(origin: string, env: NodeJS.ProcessEnv): string | undefined {
   const settings = proxySettings(env);
-  return proxyOf(origin, settings) && (new URL(origin).protocol === "https:" ? settings.httpsProxy : settings.httpProxy);
+  return (
+    proxyOf(origin, settings) && (new URL(origin).protocol === "https:" ? settings.httpsProxy : settings.httpProxy)
+  );
 }
 
 /** `host:port` of the proxy a request to `origin` goes through, without credentials; for messages only. */

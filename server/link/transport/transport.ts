@@ -52,7 +52,11 @@ export class Transport {
     this.endpoint = options.endpoint;
     this.#prefix = url.pathname.replace(/\/+$/, "");
     this.#proxies = proxySettings(options.env ?? process.env);
-    this.route = { origin: url.origin, proxy: proxyOf(url.origin, this.#proxies), caFile: options.env?.OUTPOST_CA_FILE };
+    this.route = {
+      origin: url.origin,
+      proxy: proxyOf(url.origin, this.#proxies),
+      caFile: options.env?.OUTPOST_CA_FILE,
+    };
   }
 
   async close(): Promise<void> {
@@ -62,7 +66,9 @@ export class Transport {
 
   /** Sends one request; 2xx JSON is `done`, a problem's code is the failure's reason. */
   call<T>(method: Method, path: string, ask: Ask = {}): Promise<Outcome<T>> {
-    return this.#send(method, path, ask, async (status, headers, body) => this.#read<T>(status, headers, await bounded(body)));
+    return this.#send(method, path, ask, async (status, headers, body) =>
+      this.#read<T>(status, headers, await bounded(body)),
+    );
   }
 
   /** As `call`, for answers that are bytes: `take` gets those of a 2xx, and should end early when there are too many. */
@@ -74,28 +80,44 @@ export class Transport {
     });
   }
 
-  async #send<T>(method: Method, path: string, ask: Ask, read: (...answer: Answer) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  async #send<T>(
+    method: Method,
+    path: string,
+    ask: Ask,
+    read: (...answer: Answer) => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> {
     const deadlineMs = ask.deadlineMs ?? DEADLINE_MS;
     // A third of a lease need not be a whole number, and only those are taken.
     const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(new DOMException("deadline", "TimeoutError")), Math.ceil(deadlineMs)).unref();
+    const timer = setTimeout(
+      () => ending.abort(new DOMException("deadline", "TimeoutError")),
+      Math.ceil(deadlineMs),
+    ).unref();
     const leave = ask.signal && follow(ending, ask.signal);
-    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#options.userAgent, ...ask.headers };
+    const headers: Record<string, string> = {
+      accept: "application/json",
+      "user-agent": this.#options.userAgent,
+      ...ask.headers,
+    };
     if (ask.bearer) headers.authorization = `Bearer ${ask.bearer}`;
     if (ask.body !== undefined) headers["content-type"] = "application/json";
-    if (ask.file) Object.assign(headers, { "content-type": "application/octet-stream", "content-length": String(ask.file.size) });
+    if (ask.file)
+      Object.assign(headers, { "content-type": "application/octet-stream", "content-length": String(ask.file.size) });
     const json = ask.body === undefined ? undefined : JSON.stringify(ask.body);
     const body = ask.file ? ask.file.open() : json;
     try {
-      const answer = await request(`${this.route.origin}${this.#prefix}${path}${ask.query ? `?${new URLSearchParams(ask.query)}` : ""}`, {
-        dispatcher: this.#dispatcher(),
-        method,
-        headers,
-        signal: ending.signal,
-        headersTimeout: deadlineMs,
-        bodyTimeout: deadlineMs,
-        ...(body === undefined ? {} : { body }),
-      });
+      const answer = await request(
+        `${this.route.origin}${this.#prefix}${path}${ask.query ? `?${new URLSearchParams(ask.query)}` : ""}`,
+        {
+          dispatcher: this.#dispatcher(),
+          method,
+          headers,
+          signal: ending.signal,
+          headersTimeout: deadlineMs,
+          bodyTimeout: deadlineMs,
+          ...(body === undefined ? {} : { body }),
+        },
+      );
       return await read(answer.statusCode, answer.headers as Record<string, string | undefined>, answer.body);
     } catch (error) {
       if (ask.signal?.aborted) return again("Cancelled", "the request was cancelled");
@@ -120,7 +142,8 @@ export class Transport {
       type === "application/problem+json" && parsed && typeof parsed === "object"
         ? (parsed as { code?: unknown; detail?: unknown })
         : undefined;
-    if (problem && typeof problem.code === "string") return problemOf(status, problem.code, String(problem.detail ?? problem.code), after);
+    if (problem && typeof problem.code === "string")
+      return problemOf(status, problem.code, String(problem.detail ?? problem.code), after);
     if (status === 407)
       return again(
         LAYER.proxy,
@@ -129,12 +152,17 @@ export class Transport {
     if (status === 429 || status === 503)
       return later(after ?? 1_000, LAYER.http, `${this.route.origin} answered ${status}: it is busy or restarting`);
     if (status >= 500)
-      return again(LAYER.http, `${this.route.origin} answered ${status}, not in Outpost's words: a gateway before it answered instead`);
+      return again(
+        LAYER.http,
+        `${this.route.origin} answered ${status}, not in Outpost's words: a gateway before it answered instead`,
+      );
     return this.#foreign(status, type);
   }
 
   #foreign(status: number, type: string): Failure {
-    const who = this.route.proxy ? `the proxy ${this.route.proxy} or a sign-in page` : "a proxy, a sign-in page or another program";
+    const who = this.route.proxy
+      ? `the proxy ${this.route.proxy} or a sign-in page`
+      : "a proxy, a sign-in page or another program";
     return again(
       LAYER.foreign,
       `${this.endpoint} answered ${status} with ${type}, which Outpost never does: ${who} answered instead; look at OUTPOST_ENDPOINT and the proxy`,

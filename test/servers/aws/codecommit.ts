@@ -37,7 +37,13 @@ export class CodeCommit {
       const { id, defaultBranch } = this.#find(repositoryName);
       const host = `git-codecommit.${this.#region}.amazonaws.com/v1/repos/${repositoryName}`;
       const urls = { cloneUrlHttp: `https://${host}`, cloneUrlSsh: `ssh://${host}` };
-      const metadata = { accountId: this.#account, repositoryId: id, repositoryName, ...urls, ...(defaultBranch ? { defaultBranch } : {}) };
+      const metadata = {
+        accountId: this.#account,
+        repositoryId: id,
+        repositoryName,
+        ...urls,
+        ...(defaultBranch ? { defaultBranch } : {}),
+      };
       return { repositoryMetadata: metadata };
     },
     ListBranches: ({ repositoryName, nextToken }) => {
@@ -50,7 +56,8 @@ export class CodeCommit {
       const folder = folderPath === "/" ? "" : `${String(folderPath).replace(/^\//, "")}/`;
       const inside = paths.filter((one) => one.startsWith(folder)).map((one) => one.slice(folder.length));
       if (folder && inside.length === 0) throw new AwsError("FolderDoesNotExistException", "Could not find the folder");
-      const named = (names: string[]) => [...new Set(names)].map((name) => ({ absolutePath: `${folder}${name}`, relativePath: name }));
+      const named = (names: string[]) =>
+        [...new Set(names)].map((name) => ({ absolutePath: `${folder}${name}`, relativePath: name }));
       return {
         files: named(inside.filter((one) => !one.includes("/"))),
         subFolders: named(inside.filter((one) => one.includes("/")).map((one) => one.split("/")[0]!)),
@@ -69,7 +76,9 @@ export class CodeCommit {
           ({ Key, Values }) => Key in tags && (!Values?.length || Values.includes(tags[Key]!)),
         );
       const all = [...this.#held].filter(([, one]) => fits(one));
-      const arns = all.map(([name]) => ({ ResourceARN: `arn:aws:codecommit:${this.#region}:${this.#account}:${name}` }));
+      const arns = all.map(([name]) => ({
+        ResourceARN: `arn:aws:codecommit:${this.#region}:${this.#account}:${name}`,
+      }));
       const { items, next } = page(arns, PaginationToken);
       return { ResourceTagMappingList: items, PaginationToken: next ?? "" };
     },

@@ -53,7 +53,9 @@ export class Ecs {
   readonly operations: Record<string, Operation> = {
     DescribeServices: (input) => {
       const cluster = this.#cluster(input.cluster);
-      const found = (input.services as string[]).map((name) => [name, this.#services.get(`${cluster}/${short(name)}`)] as const);
+      const found = (input.services as string[]).map(
+        (name) => [name, this.#services.get(`${cluster}/${short(name)}`)] as const,
+      );
       return {
         services: found.flatMap(([, service]) => (service ? [this.#show(service)] : [])),
         failures: found.flatMap(([name, service]) =>
@@ -62,7 +64,10 @@ export class Ecs {
       };
     },
     DescribeTaskDefinition: (input) => ({ taskDefinition: this.#taskDefinition(input.taskDefinition), tags: [] }),
-    RegisterTaskDefinition: (input) => ({ taskDefinition: this.register(input as { family: string }), tags: input.tags ?? [] }),
+    RegisterTaskDefinition: (input) => ({
+      taskDefinition: this.register(input as { family: string }),
+      tags: input.tags ?? [],
+    }),
     UpdateService: (input) => {
       const cluster = this.#cluster(input.cluster);
       const service = this.#services.get(`${cluster}/${short(input.service)}`);
@@ -70,7 +75,10 @@ export class Ecs {
       if (input.deploymentConfiguration) Object.assign(service.configuration, input.deploymentConfiguration);
       if (input.desiredCount !== undefined) service.desired = input.desiredCount;
       if (input.taskDefinition || input.forceNewDeployment)
-        this.#deploy(service, this.#taskDefinition(input.taskDefinition ?? service.deployments[0]!.taskDefinition).taskDefinitionArn);
+        this.#deploy(
+          service,
+          this.#taskDefinition(input.taskDefinition ?? service.deployments[0]!.taskDefinition).taskDefinitionArn,
+        );
       else if (input.desiredCount !== undefined) service.deployments[0]!.desired = input.desiredCount;
       return { service: this.#show(service) };
     },
@@ -106,7 +114,13 @@ export class Ecs {
       configuration: { maximumPercent: 200, minimumHealthyPercent: 100 },
     };
     const since = this.#options.now() - 24 * 3600_000;
-    service.deployments.push({ id: id(), taskDefinition: taskDefinitionArn, since, desired: desiredCount, completed: since });
+    service.deployments.push({
+      id: id(),
+      taskDefinition: taskDefinitionArn,
+      since,
+      desired: desiredCount,
+      completed: since,
+    });
     this.#services.set(`${cluster}/${name}`, service);
   }
 
@@ -129,7 +143,9 @@ export class Ecs {
     if (deployment.completed) return { running: deployment.desired, failures: 0 };
     const share = (this.#options.now() - deployment.since) / Math.max(1, this.#options.rolloutMs);
     const steps = Math.floor(share * Math.max(1, deployment.desired));
-    return deployment.broken ? { running: 0, failures: steps } : { running: Math.min(deployment.desired, steps), failures: 0 };
+    return deployment.broken
+      ? { running: 0, failures: steps }
+      : { running: Math.min(deployment.desired, steps), failures: 0 };
   }
 
   /** Brings a service to where it has got by now. */
@@ -137,7 +153,8 @@ export class Ecs {
     const [newest, ...older] = service.deployments;
     if (!newest || newest.completed || newest.failed) return;
     const { running, failures } = this.#progress(newest);
-    const say = (message: string) => service.events.unshift({ id: randomUUID(), createdAt: this.#options.now() / 1000, message });
+    const say = (message: string) =>
+      service.events.unshift({ id: randomUUID(), createdAt: this.#options.now() / 1000, message });
     if (!newest.broken && running >= newest.desired) {
       newest.completed = this.#options.now();
       service.deployments = [newest];
@@ -146,7 +163,9 @@ export class Ecs {
     const breaker = service.configuration.deploymentCircuitBreaker;
     if (newest.broken && breaker?.enable && failures >= FAILURES) {
       newest.failed = "ECS deployment circuit breaker: tasks failed to start.";
-      say(`(service ${service.name}) (deployment ${newest.id}) deployment failed: tasks failed to start: ${newest.broken}`);
+      say(
+        `(service ${service.name}) (deployment ${newest.id}) deployment failed: tasks failed to start: ${newest.broken}`,
+      );
       const last = older.find((deployment) => deployment.completed);
       if (breaker.rollback && last) this.#deploy(service, last.taskDefinition);
     }
@@ -169,7 +188,9 @@ export class Ecs {
         createdAt: deployment.since / 1000,
         updatedAt: (deployment.completed ?? this.#options.now()) / 1000,
         rolloutState: state,
-        rolloutStateReason: deployment.failed ?? `ECS deployment ${deployment.id} ${state === "COMPLETED" ? "completed" : "in progress"}.`,
+        rolloutStateReason:
+          deployment.failed ??
+          `ECS deployment ${deployment.id} ${state === "COMPLETED" ? "completed" : "in progress"}.`,
       };
     });
     // The old tasks go as the new ones come; the service never has fewer than it wants.

@@ -23,7 +23,10 @@ export interface Credential {
 
 export type Verdict =
   | { accessKeyId: string; region: string; service: string }
-  | { refused: "missing" | "malformed" | "unknown key" | "wrong token" | "expired token" | "skewed" | "wrong signature"; message: string };
+  | {
+      refused: "missing" | "malformed" | "unknown key" | "wrong token" | "expired token" | "skewed" | "wrong signature";
+      message: string;
+    };
 
 const SKEW_MS = 15 * 60_000;
 const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
@@ -37,16 +40,30 @@ function unfolded(request: SignedRequest): SignedRequest {
   if (!signature || request.headers.authorization) return request;
   const authorization = `${all.get("X-Amz-Algorithm")} Credential=${all.get("X-Amz-Credential")}, SignedHeaders=${all.get("X-Amz-SignedHeaders")}, Signature=${signature}`;
   const rest = query.split("&").filter((pair) => !pair.startsWith("X-Amz-Signature="));
-  return { ...request, target: `${path}?${rest.join("&")}`, headers: { ...request.headers, authorization }, presigned: all };
+  return {
+    ...request,
+    target: `${path}?${rest.join("&")}`,
+    headers: { ...request.headers, authorization },
+    presigned: all,
+  };
 }
 
-export function verify(given: SignedRequest, find: (accessKeyId: string) => Credential | undefined, now = Date.now()): Verdict {
+export function verify(
+  given: SignedRequest,
+  find: (accessKeyId: string) => Credential | undefined,
+  now = Date.now(),
+): Verdict {
   const request = unfolded(given);
-  const refuse = (refused: Extract<Verdict, { refused: unknown }>["refused"], message: string): Verdict => ({ refused, message });
+  const refuse = (refused: Extract<Verdict, { refused: unknown }>["refused"], message: string): Verdict => ({
+    refused,
+    message,
+  });
   const header = (name: string) => [request.headers[name] ?? []].flat().join(",");
   const authorization = header("authorization");
   if (!authorization) return refuse("missing", "Request is missing Authentication Token");
-  const form = /^AWS4-HMAC-SHA256 +Credential=([^, ]+), *SignedHeaders=([^, ]+), *Signature=([0-9a-f]{64})$/.exec(authorization);
+  const form = /^AWS4-HMAC-SHA256 +Credential=([^, ]+), *SignedHeaders=([^, ]+), *Signature=([0-9a-f]{64})$/.exec(
+    authorization,
+  );
   const [accessKeyId, day, region, service, end, ...rest] = form?.[1]?.split("/") ?? [];
   if (!form || !accessKeyId || !day || !region || !service || end !== "aws4_request" || rest.length)
     return refuse("malformed", "Authorization header is not in the form of Signature Version 4");
@@ -57,16 +74,21 @@ export function verify(given: SignedRequest, find: (accessKeyId: string) => Cred
     return refuse("malformed", "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date");
   const key = find(accessKeyId);
   if (!key) return refuse("unknown key", "The security token included in the request is invalid.");
-  if (key.sessionToken !== (request.presigned?.get("X-Amz-Security-Token") ?? (header("x-amz-security-token") || undefined)))
+  if (
+    key.sessionToken !==
+    (request.presigned?.get("X-Amz-Security-Token") ?? (header("x-amz-security-token") || undefined))
+  )
     return refuse("wrong token", "The security token included in the request is invalid.");
 
   const signed = form[2]!.split(";");
   const needed = ["host", ...Object.keys(request.headers).filter((name) => /^x-(amz|k8s)-/.test(name))];
   const unsigned = needed.filter((name) => !signed.includes(name));
-  if (unsigned.length) return refuse("malformed", `'${unsigned[0]}' must be a 'SignedHeader' in the AWS Authorization.`);
+  if (unsigned.length)
+    return refuse("malformed", `'${unsigned[0]}' must be a 'SignedHeader' in the AWS Authorization.`);
   const hash = sha256(request.body);
   const said = header("x-amz-content-sha256");
-  if (said && said !== hash) return refuse("wrong signature", "The value of x-amz-content-sha256 is not the hash of the body.");
+  if (said && said !== hash)
+    return refuse("wrong signature", "The value of x-amz-content-sha256 is not the hash of the body.");
 
   const scope = `${day}/${region}/${service}/aws4_request`;
   const toSign = ["AWS4-HMAC-SHA256", date, scope, sha256(canonical(request, signed, header, hash))].join("\n");

@@ -33,7 +33,8 @@ export function sts({ account, now, roles, sessions }: StsOptions): Record<strin
     const seconds = Number(input.DurationSeconds ?? HOUR);
     if (!/^[\w+=,.@-]{2,64}$/.test(input.RoleSessionName ?? ""))
       throw new AwsError("ValidationError", "RoleSessionName failed to satisfy constraint");
-    if (!(seconds >= 900 && seconds <= 12 * HOUR)) throw new AwsError("ValidationError", "DurationSeconds must be from 900 to 43200");
+    if (!(seconds >= 900 && seconds <= 12 * HOUR))
+      throw new AwsError("ValidationError", "DurationSeconds must be from 900 to 43200");
     const accessKeyId = `ASIA${randomBytes(8).toString("hex").toUpperCase()}`;
     const arn = `arn:aws:sts::${account}:assumed-role/${name}/${input.RoleSessionName}`;
     const session = {
@@ -60,7 +61,11 @@ export function sts({ account, now, roles, sessions }: StsOptions): Record<strin
       const role = roles[input.RoleArn];
       const trusted = role && (!role.trusts || role.trusts.includes(arn) || role.trusts.includes(accessKeyId));
       if (!trusted || role.externalId !== input.ExternalId) {
-        throw new AwsError("AccessDenied", `User: ${arn} is not authorized to perform: sts:AssumeRole on resource: ${input.RoleArn}`, 403);
+        throw new AwsError(
+          "AccessDenied",
+          `User: ${arn} is not authorized to perform: sts:AssumeRole on resource: ${input.RoleArn}`,
+          403,
+        );
       }
       return open(input, role);
     },

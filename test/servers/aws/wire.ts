@@ -39,15 +39,25 @@ export function parse(request: IncomingMessage, body: Buffer): Call {
 }
 
 /** A result, or `{ __type, message }` with a status that is not 200. */
-export function answer(response: ServerResponse, { operation, query }: Call, status: number, result: Record<string, unknown>): void {
+export function answer(
+  response: ServerResponse,
+  { operation, query }: Call,
+  status: number,
+  result: Record<string, unknown>,
+): void {
   const id = randomUUID();
   const xml = (namespace: string, root: string, inner: string) => `<${root} xmlns="${namespace}">${inner}</${root}>`;
   const sts = "https://sts.amazonaws.com/doc/2011-06-15/";
-  const good = () => `${element(`${operation}Result`, result)}<ResponseMetadata><RequestId>${id}</RequestId></ResponseMetadata>`;
-  const bad = () => `${element("Error", { Type: "Sender", Code: result.__type, Message: result.message })}<RequestId>${id}</RequestId>`;
+  const good = () =>
+    `${element(`${operation}Result`, result)}<ResponseMetadata><RequestId>${id}</RequestId></ResponseMetadata>`;
+  const bad = () =>
+    `${element("Error", { Type: "Sender", Code: result.__type, Message: result.message })}<RequestId>${id}</RequestId>`;
   const answer = () => (status === 200 ? xml(sts, `${operation}Response`, good()) : xml(sts, "ErrorResponse", bad()));
   const text = query ? answer() : JSON.stringify(result);
-  response.writeHead(status, { "content-type": query ? "text/xml" : "application/x-amz-json-1.1", "x-amzn-requestid": id });
+  response.writeHead(status, {
+    "content-type": query ? "text/xml" : "application/x-amz-json-1.1",
+    "x-amzn-requestid": id,
+  });
   response.end(text);
 }
 

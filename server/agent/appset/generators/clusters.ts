@@ -14,7 +14,9 @@ const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 export const clusters: Generate = async ({ selector, values, flatList }, { world, how }) => {
   const fits = selectorOf(selector);
   if (fits.kind !== "done") return fits;
-  const known = world.clusters().map((cluster) => ({ ...cluster, labels: { ...cluster.labels, [SECRET_TYPE]: "cluster" } }));
+  const known = world
+    .clusters()
+    .map((cluster) => ({ ...cluster, labels: { ...cluster.labels, [SECRET_TYPE]: "cluster" } }));
   const wanted: Cluster[] = known.filter(({ labels }) => fits.value(labels));
   const isOurs = ({ server }: Cluster) => isHomeAddress(server, process.env);
   if (isEmptySelector(selector) && !known.some(isOurs)) wanted.push(IN_CLUSTER);
@@ -41,7 +43,8 @@ function paramsOf({ name, server, project, labels, annotations }: Cluster, goTem
     for (const [field, all] of Object.entries(entries)) if (all.length) metadata.set(field, new StringMap(all));
     params.set("metadata", metadata);
   } else {
-    for (const [field, all] of Object.entries(entries)) for (const [key, value] of all) params.set(`metadata.${field}.${key}`, value);
+    for (const [field, all] of Object.entries(entries))
+      for (const [key, value] of all) params.set(`metadata.${field}.${key}`, value);
   }
   return params;
 }

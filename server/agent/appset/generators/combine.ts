@@ -5,7 +5,12 @@ import { APPSET, type Free, type Generator } from "../types.ts";
 import { type GeneratorContext, MAX_PARAMS } from "./context.ts";
 
 /** The parameters of an entry inside another one; `first` are those it may use itself. */
-export type Child = (entry: Generator, context: GeneratorContext, first: Params | undefined, depth: number) => Promise<Outcome<Params[]>>;
+export type Child = (
+  entry: Generator,
+  context: GeneratorContext,
+  first: Params | undefined,
+  depth: number,
+) => Promise<Outcome<Params[]>>;
 
 const refuse = (why: string) => stop(APPSET.params, why);
 
@@ -24,7 +29,10 @@ export async function matrix(
   for (const a of first.value) {
     const second = await child(generators[1], context, a, depth);
     if (second.kind !== "done") {
-      return { ...second, message: `failed to get params for second generator in the matrix generator: ${second.message}` };
+      return {
+        ...second,
+        message: `failed to get params for second generator in the matrix generator: ${second.message}`,
+      };
     }
     for (const b of second.value) {
       if (all.length >= MAX_PARAMS) return refuse(`the matrix gives more than ${MAX_PARAMS} applications`);

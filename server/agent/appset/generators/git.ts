@@ -24,8 +24,10 @@ export const git: Generate = async (settings, context) => {
     const wanted = all.value.filter((path) => included(directories, path));
     return done(wanted.map((path) => finish(new Map(), pathParams(path), settings, context)));
   }
-  if (!files.length) return stop(APPSET.params, "ApplicationSet is empty: the git generator has neither directories nor files");
-  const pick = (exclude: boolean) => (files as PathItem[]).filter((item) => Boolean(item.exclude) === exclude).map((item) => item.path);
+  if (!files.length)
+    return stop(APPSET.params, "ApplicationSet is empty: the git generator has neither directories nor files");
+  const pick = (exclude: boolean) =>
+    (files as PathItem[]).filter((item) => Boolean(item.exclude) === exclude).map((item) => item.path);
   const found = await context.world.files(at, { include: pick(false), exclude: pick(true) });
   if (found.kind !== "done") return found;
   const params: Params[] = [];
@@ -33,7 +35,9 @@ export const git: Generate = async (settings, context) => {
     const read = fileParams(path, found.value.get(path)!);
     if (read.kind !== "done") return read;
     for (const one of read.value)
-      params.push(finish(context.how.goTemplate ? one : asText(one), pathParams(dir(path), base(path)), settings, context));
+      params.push(
+        finish(context.how.goTemplate ? one : asText(one), pathParams(dir(path), base(path)), settings, context),
+      );
   }
   return done(params);
 };
@@ -59,7 +63,12 @@ function pathParams(path: string, filename?: string): ValueMap {
   return params;
 }
 
-function finish(params: Params, path: ValueMap, { pathParamPrefix: prefix, values }: Free, { how }: GeneratorContext): Params {
+function finish(
+  params: Params,
+  path: ValueMap,
+  { pathParamPrefix: prefix, values }: Free,
+  { how }: GeneratorContext,
+): Params {
   if (how.goTemplate) {
     if (prefix) params.set(prefix, new Map([["path", path]]));
     else params.set("path", path);
@@ -81,7 +90,10 @@ function fileParams(path: string, content: string): Outcome<Params[]> {
     const read = fromJson(readYaml(content) ?? {});
     const all = Array.isArray(read) ? read : [read];
     if (all.every(isMap)) return done(all as Params[]);
-    return stop(APPSET.params, `unable to process file '${path}': unable to parse file: neither an object nor a list of objects`);
+    return stop(
+      APPSET.params,
+      `unable to process file '${path}': unable to parse file: neither an object nor a list of objects`,
+    );
   } catch (error) {
     if (error instanceof TemplateError)
       return stop(APPSET.params, `unable to process file '${path}': unable to parse file: ${error.message}`);

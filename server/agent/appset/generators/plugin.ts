@@ -12,7 +12,11 @@ export const plugin: Generate = async ({ configMapRef, input, values }, { name, 
   if (config.kind !== "done") return config;
   const { token = "", baseUrl = "", requestTimeout = "30" } = config.value;
   const reference = /^\$(?:([^:]+):)?(.+)$/.exec(token.trim());
-  if (!reference) return stop(APPSET.params, `the token in ConfigMap ${configMapRef.name} must be $KEY of argocd-secret, or $SECRET:KEY`);
+  if (!reference)
+    return stop(
+      APPSET.params,
+      `the token in ConfigMap ${configMapRef.name} must be $KEY of argocd-secret, or $SECRET:KEY`,
+    );
   const secret = await world.secret(reference[1] ?? "argocd-secret", reference[2]!, "operator");
   if (secret.kind !== "done") return secret;
   const parameters = input?.parameters ?? {};
@@ -28,12 +32,15 @@ export const plugin: Generate = async ({ configMapRef, input, values }, { name, 
   if (answer.kind !== "done") return answer;
   const found = answer.value.body?.output?.parameters;
   if (!Array.isArray(found)) return stop(APPSET.params, "the plugin answered without output.parameters");
-  if (found.length > MAX_PARAMS) return stop(APPSET.params, `the plugin answered more than ${MAX_PARAMS} sets of parameters`);
+  if (found.length > MAX_PARAMS)
+    return stop(APPSET.params, `the plugin answered more than ${MAX_PARAMS} sets of parameters`);
   const all: Params[] = [];
   for (const one of found) {
     const read = fromJson(one);
     if (!isMap(read)) return stop(APPSET.params, "the plugin answered parameters that are no object");
-    const params: Params = how.goTemplate ? read : new Map([...flatten(read)].map(([key, value]) => [key, text(value)]));
+    const params: Params = how.goTemplate
+      ? read
+      : new Map([...flatten(read)].map(([key, value]) => [key, text(value)]));
     params.set("generator", fromJson({ input: { parameters } }));
     addValues(values, params, how);
     all.push(params);

@@ -15,20 +15,28 @@ interface Filter {
 /** `pullRequest`: the open pull requests of a repository. */
 export const pullRequest: Generate = async (settings, context) => {
   const filters = (settings.filters ?? []) as Filter[];
-  readAll(filters.flatMap(({ branchMatch, targetBranchMatch, titleMatch }) => [branchMatch, targetBranchMatch, titleMatch]));
+  readAll(
+    filters.flatMap(({ branchMatch, targetBranchMatch, titleMatch }) => [branchMatch, targetBranchMatch, titleMatch]),
+  );
   const asked = await pulls(settings, context);
   if (asked.kind !== "done") return asked;
   if (!asked.value.every(({ number }) => Number.isInteger(number)))
     return stop(APPSET.params, "the host told of a pull request without its number");
   const fits = ({ branch, target, title }: Pull) =>
     filters.length === 0 ||
-    filters.some((one) => found(one.branchMatch, branch) && found(one.targetBranchMatch, target) && found(one.titleMatch, title));
+    filters.some(
+      (one) => found(one.branchMatch, branch) && found(one.targetBranchMatch, target) && found(one.titleMatch, title),
+    );
   return done(asked.value.filter(fits).map((pull) => paramsOf(pull, settings.values, context)));
 };
 
 async function pulls(settings: Free, { world, project }: GeneratorContext): Promise<Outcome<Pull[]>> {
   const name = Object.keys(PULLS).find((one) => settings[one]);
-  if (!name) return stop(APPSET.params, `no pull request provider configured: one of ${Object.keys(PULLS).join(", ")} is needed`);
+  if (!name)
+    return stop(
+      APPSET.params,
+      `no pull request provider configured: one of ${Object.keys(PULLS).join(", ")} is needed`,
+    );
   const provider = PULLS[name]!;
   const asking = await access(settings[name], provider, { world, ...(project ? { project } : {}) });
   if (asking.kind !== "done") return asking;

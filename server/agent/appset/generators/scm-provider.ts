@@ -18,7 +18,11 @@ interface Filter {
 /** `scmProvider`: the repositories of an organisation, or their branches. */
 export const scmProvider: Generate = async (given, { world, how, project }) => {
   const name = Object.keys(SCM).find((one) => given[one]);
-  if (!name) return stop(APPSET.params, `no SCM provider implementation configured: one of ${Object.keys(SCM).join(", ")} is needed`);
+  if (!name)
+    return stop(
+      APPSET.params,
+      `no SCM provider implementation configured: one of ${Object.keys(SCM).join(", ")} is needed`,
+    );
   const { host } = SCM[name]!;
   const all = (given.filters ?? []) as Filter[];
   readAll(all.flatMap(({ repositoryMatch, labelMatch, branchMatch }) => [repositoryMatch, labelMatch, branchMatch]));
@@ -35,7 +39,8 @@ export const scmProvider: Generate = async (given, { world, how, project }) => {
     if (!couldFit(filters, repository)) continue;
     const url = addressOf(repository, given.cloneProtocol || "ssh");
     if (url === undefined) return stop(APPSET.params, `unknown clone protocol for ${name}: ${given.cloneProtocol}`);
-    if (url === "") return stop(APPSET.params, `${repository.repository} has no address for ${given.cloneProtocol || "ssh"}`);
+    if (url === "")
+      return stop(APPSET.params, `${repository.repository} has no address for ${given.cloneProtocol || "ssh"}`);
     const branches = await host.branches(settings, repository, settings.allBranches === true, ask);
     if (branches.kind !== "done") return branches;
     for (const branch of branches.value) {

@@ -5,8 +5,12 @@ import { Work } from "./work.ts";
 
 const world = { clusters: () => [] } as unknown as World;
 const elements = (count: number) => Array.from({ length: count }, (_, i) => ({ n: String(i) }));
-const template = { metadata: { name: "a-{{ .n }}" }, spec: { project: "b", source: { repoURL: "https://git.example/x", path: "." } } };
-const made = (generators: object[]) => generate("set", { goTemplate: true, generators, template } as ApplicationSetSpec, world);
+const template = {
+  metadata: { name: "a-{{ .n }}" },
+  spec: { project: "b", source: { repoURL: "https://git.example/x", path: "." } },
+};
+const made = (generators: object[]) =>
+  generate("set", { goTemplate: true, generators, template } as ApplicationSetSpec, world);
 
 test("one set of many parameters does not keep others from working, even where it makes no application", async () => {
   let turns = 0;

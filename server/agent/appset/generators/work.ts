@@ -18,7 +18,9 @@ export class Work {
     this.#slice += ms;
     const limit = this.#total > TOTAL_MS ? TOTAL_MS : SLICE_MS;
     if (this.#total > TOTAL_MS || this.#slice > SLICE_MS)
-      throw new TemplateError(`the set takes more than ${limit / 1_000} s: it has too many parameters, or templates that do too much`);
+      throw new TemplateError(
+        `the set takes more than ${limit / 1_000} s: it has too many parameters, or templates that do too much`,
+      );
   }
 
   /** Parameters that were made, whether or not anything comes of them. */

@@ -27,7 +27,11 @@ export const azureDevOps: Host = {
   async pulls(settings, ask) {
     const { project, repo, labels = [] } = settings;
     const at = (skip: number) =>
-      address(settings, project, ["pullrequests"], { "searchCriteria.status": "active", $top: String(PAGE), $skip: String(skip) });
+      address(settings, project, ["pullrequests"], {
+        "searchCriteria.status": "active",
+        $top: String(PAGE),
+        $skip: String(skip),
+      });
     let seen = 0;
     const pulls = await askPages<{ value?: Free[] }, Free>(at(0), { ...ask, code }, ({ body }) => {
       seen += body?.value?.length ?? 0;
@@ -80,7 +84,8 @@ export const azureDevOps: Host = {
     if (found.kind !== "done") return found.reason === HTTP.notFound ? done([]) : found;
     const { body } = found.value;
     const told: unknown = all ? body?.value : [body];
-    if (!Array.isArray(told)) return stop(HTTP.refused, `Azure DevOps did not answer with the branches of ${repository}`);
+    if (!Array.isArray(told))
+      return stop(HTTP.refused, `Azure DevOps did not answer with the branches of ${repository}`);
     return branchesFrom(told, ({ name, commit }) => ({ name, sha: commit?.commitId }));
   },
 
@@ -92,7 +97,10 @@ export const azureDevOps: Host = {
       $format: "json",
     };
     const asking: Ask = { ...ask, code, missing: NO_ITEM };
-    const item = await askOne(address(settings, settings.teamProject, ["repositories", String(id), "items"], query), asking);
+    const item = await askOne(
+      address(settings, settings.teamProject, ["repositories", String(id), "items"], query),
+      asking,
+    );
     if (item.kind === "done") return done(true);
     return item.reason === HTTP.notFound ? done(false) : item;
   },

@@ -20,9 +20,18 @@ beforeAll(async () => {
   clouds = await startClouds();
   devops = createServer((request, response) => {
     seen.push(request.headers.authorization ?? "");
-    const known = clouds.tokens.some(({ what, token }) => what.startsWith("azure ") && request.headers.authorization === `Bearer ${token}`);
-    const pull = { pullRequestId: 7, repository: { name: "shop" }, title: "T", lastMergeSourceCommit: { commitId: "a".repeat(40) } };
-    response.writeHead(known ? 200 : 401, { "content-type": "application/json" }).end(JSON.stringify({ count: 1, value: [pull] }));
+    const known = clouds.tokens.some(
+      ({ what, token }) => what.startsWith("azure ") && request.headers.authorization === `Bearer ${token}`,
+    );
+    const pull = {
+      pullRequestId: 7,
+      repository: { name: "shop" },
+      title: "T",
+      lastMergeSourceCommit: { commitId: "a".repeat(40) },
+    };
+    response
+      .writeHead(known ? 200 : 401, { "content-type": "application/json" })
+      .end(JSON.stringify({ count: 1, value: [pull] }));
   });
   await new Promise<void>((resolve) => devops.listen(0, "127.0.0.1", resolve));
   api = `http://127.0.0.1:${(devops.address() as AddressInfo).port}`;

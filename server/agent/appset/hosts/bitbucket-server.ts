@@ -25,12 +25,16 @@ const pages = (url: string, ask: Ask) =>
     const { values, isLastPage, nextPageStart } = body ?? {};
     if (isLastPage === true) return { items: values };
     // A page that is not the last, and does not say which one follows, is half an answer.
-    return Number.isInteger(nextPageStart) ? { items: values, next: `${url}?limit=100&start=${nextPageStart}` } : { items: undefined };
+    return Number.isInteger(nextPageStart)
+      ? { items: values, next: `${url}?limit=100&start=${nextPageStart}` }
+      : { items: undefined };
   });
 
-const cloneOf = ({ links }: Free, name: string): string => ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
+const cloneOf = ({ links }: Free, name: string): string =>
+  ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
 const branchOf = ({ displayId, latestCommit }: Free) => ({ name: displayId, sha: latestCommit });
-const inside = (settings: Free, { organization, repository, slug }: Repository) => root(settings, organization, slug ?? repository);
+const inside = (settings: Free, { organization, repository, slug }: Repository) =>
+  root(settings, organization, slug ?? repository);
 
 /** Bitbucket Server and Data Center: https://developer.atlassian.com/server/bitbucket/rest */
 export const bitbucketServer: Host = {
@@ -81,6 +85,9 @@ export const bitbucketServer: Host = {
 
   hasPath: (settings, { repository, branch: { name }, path }, ask) => {
     const query = new URLSearchParams({ at: `refs/heads/${name}`, type: "true" });
-    return exists(`${inside(settings, repository)}/browse/${named(...path.split("/").filter(Boolean))}?${query}`, withoutCheck(ask));
+    return exists(
+      `${inside(settings, repository)}/browse/${named(...path.split("/").filter(Boolean))}?${query}`,
+      withoutCheck(ask),
+    );
   },
 };

@@ -10,8 +10,12 @@ const named = (...parts: string[]) => parts.map((part) => encodeURIComponent(Str
 const root = ({ api, owner }: Free, repository: string) =>
   `${String(api).replace(/(?<!\/)\/+$/, "")}/repositories/${repository ? named(owner, repository) : named(owner)}`;
 const pages = (url: string, ask: Ask) =>
-  askPages<{ values?: Free[]; next?: string }, Free>(url, ask, ({ body }) => ({ items: body?.values, next: body?.next || undefined }));
-const cloneOf = ({ links }: Free, name: string): string => ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
+  askPages<{ values?: Free[]; next?: string }, Free>(url, ask, ({ body }) => ({
+    items: body?.values,
+    next: body?.next || undefined,
+  }));
+const cloneOf = ({ links }: Free, name: string): string =>
+  ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
 const branchOf = ({ name, target }: Free) => ({ name, sha: target?.hash });
 
 /** Bitbucket Cloud: https://developer.atlassian.com/cloud/bitbucket/rest */

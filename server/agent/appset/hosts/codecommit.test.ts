@@ -11,14 +11,27 @@ const before = { ...process.env };
 let aws: Aws;
 
 beforeAll(async () => {
-  aws = await startAws({ users: { [ID]: { secretAccessKey: KEY, deny: ["codecommit:ListBranches"] } }, roles: { [ROLE]: {} } });
-  aws.codecommit.add("shop", { main: ["deploy/app.yaml", "README.md"], "Fix/a": ["README.md"], old: [] }, { team: "web", stage: "prod" });
+  aws = await startAws({
+    users: { [ID]: { secretAccessKey: KEY, deny: ["codecommit:ListBranches"] } },
+    roles: { [ROLE]: {} },
+  });
+  aws.codecommit.add(
+    "shop",
+    { main: ["deploy/app.yaml", "README.md"], "Fix/a": ["README.md"], old: [] },
+    { team: "web", stage: "prod" },
+  );
   aws.codecommit.add("empty", {}, { team: "web" });
   aws.codecommit.add("lib", { trunk: ["deploy/base/app.yaml"] }, { team: "api", stage: "prod" });
 }, 60_000);
 beforeEach(() => {
   aws.requests.length = aws.refused.length = 0;
-  process.env = { ...before, AWS_REGION: "eu-central-1", AWS_ENDPOINT_URL: aws.url, AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: KEY };
+  process.env = {
+    ...before,
+    AWS_REGION: "eu-central-1",
+    AWS_ENDPOINT_URL: aws.url,
+    AWS_ACCESS_KEY_ID: ID,
+    AWS_SECRET_ACCESS_KEY: KEY,
+  };
 });
 afterAll(async () => {
   process.env = before;
@@ -36,7 +49,8 @@ const worldWith = (allowedProviders?: string[]): World => ({
   objects: none,
   allowedProviders,
 });
-const TEXT = "{{.organization}}/{{.repository}}@{{.branch}} {{.branchNormalized}} [{{.sha}}{{.short_sha}}{{.labels}}] {{.url}}";
+const TEXT =
+  "{{.organization}}/{{.repository}}@{{.branch}} {{.branchNormalized}} [{{.sha}}{{.short_sha}}{{.labels}}] {{.url}}";
 
 async function ask(
   settings: object,

@@ -12,8 +12,10 @@ const PLAIN_HTTPS = "https://git-codecommit.";
 const FIPS_HTTPS = "https://git-codecommit-fips.";
 const ABSENT = /^(RepositoryDoesNotExist|CommitDoesNotExist|FolderDoesNotExist)Exception$/;
 
-const regionOf = ({ region }: Free, env = process.env): string => String(region || env.AWS_REGION || env.AWS_DEFAULT_REGION || "");
-const at = (service: string, region: string) => `https://${service}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+const regionOf = ({ region }: Free, env = process.env): string =>
+  String(region || env.AWS_REGION || env.AWS_DEFAULT_REGION || "");
+const at = (service: string, region: string) =>
+  `https://${service}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 
 /** AWS names an error by its class. */
 const code = (said: string): string | undefined => /"__type"\s*:\s*"(?:[^"#]*#)?([A-Za-z]{1,100})"/.exec(said)?.[1];
@@ -50,25 +52,38 @@ export const codeCommit: Browse = {
   // Commits are not told, as in Argo CD: each would be a question more.
   async branches(settings, { repository, defaultBranch }, all, ask): Promise<Outcome<Branch[]>> {
     if (!all) return done([{ name: defaultBranch, sha: "" }]);
-    const branches = await pages(settings, ask, "ListBranches", { repositoryName: repository }, ({ branches }) => branches);
+    const branches = await pages(
+      settings,
+      ask,
+      "ListBranches",
+      { repositoryName: repository },
+      ({ branches }) => branches,
+    );
     return branches.kind === "done" ? done(branches.value.map((name: string) => ({ name, sha: "" }))) : branches;
   },
 
   async hasPath(settings, { repository: { repository }, branch: { name }, path }, ask) {
     const parts = path.split("/").filter(Boolean);
     if (parts.length === 0) return done(true);
-    const folder = { repositoryName: repository, commitSpecifier: name, folderPath: `/${parts.slice(0, -1).join("/")}` };
+    const folder = {
+      repositoryName: repository,
+      commitSpecifier: name,
+      folderPath: `/${parts.slice(0, -1).join("/")}`,
+    };
     const got = await call(settings, { ...ask, missing: ABSENT }, "GetFolder", folder);
     if (got.kind !== "done") return got.reason === HTTP.notFound ? done(false) : got;
     const { subModules = [], subFolders = [], files = [], symbolicLinks = [] } = got.value;
-    return done([...subModules, ...subFolders, ...files, ...symbolicLinks].some((one: Free) => one.relativePath === parts.at(-1)));
+    return done(
+      [...subModules, ...subFolders, ...files, ...symbolicLinks].some((one: Free) => one.relativePath === parts.at(-1)),
+    );
   },
 };
 
 /** All repositories of the account, or those that have tags: any of a key's values, and all keys. */
 async function namesOf(settings: Free, ask: Ask): Promise<Outcome<string[]>> {
   const tagFilters = (settings.tagFilters ?? []) as { key: string; value?: string }[];
-  if (tagFilters.length === 0) return pages(settings, ask, "ListRepositories", {}, ({ repositories }) => nameAll(repositories));
+  if (tagFilters.length === 0)
+    return pages(settings, ask, "ListRepositories", {}, ({ repositories }) => nameAll(repositories));
   const keys = [...new Set(tagFilters.map(({ key }) => key))];
   const TagFilters = keys.map((Key) => {
     const Values = tagFilters.flatMap(({ key, value }) => (key === Key && value ? [value] : []));
@@ -109,7 +124,13 @@ async function call(settings: Free, ask: Ask, operation: string, body: Free): Pr
   const target = tagging ? "ResourceGroupsTaggingAPI_20170126" : "CodeCommit_20150413";
   const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": `${target}.${operation}` };
   const url = tagging ? taggingAt(settings) : settings.api;
-  const answer = await askOne<Free>(`${String(url).replace(/(?<!\/)\/+$/, "")}/`, { ...ask, method: "POST", headers, body, code });
+  const answer = await askOne<Free>(`${String(url).replace(/(?<!\/)\/+$/, "")}/`, {
+    ...ask,
+    method: "POST",
+    headers,
+    body,
+    code,
+  });
   return answer.kind === "done" ? done(answer.value.body ?? {}) : answer;
 }
 
@@ -123,7 +144,10 @@ export const codeCommitProvider: Provider<Browse> = {
     const { AWS_ENDPOINT_URL_CODECOMMIT, AWS_ENDPOINT_URL } = process.env;
     const region = regionOf(settings);
     if (!REGION.test(region))
-      return stop(APPSET.params, "awsCodeCommit.region is not a region of AWS; without one AWS_REGION of the agent is taken");
+      return stop(
+        APPSET.params,
+        "awsCodeCommit.region is not a region of AWS; without one AWS_REGION of the agent is taken",
+      );
     return done(AWS_ENDPOINT_URL_CODECOMMIT || AWS_ENDPOINT_URL || at("codecommit", region));
   },
   signIn: async (settings, { world }) => {
@@ -137,7 +161,13 @@ export const codeCommitProvider: Provider<Browse> = {
       sign: (url, sent, body) => {
         const { "content-type": type = "", "x-amz-target": target = "" } = sent;
         const service = target.startsWith("CodeCommit") ? "codecommit" : "tagging";
-        return awsSigned(keys.value, { service, region, url, headers: { "content-type": type, "x-amz-target": target }, body });
+        return awsSigned(keys.value, {
+          service,
+          region,
+          url,
+          headers: { "content-type": type, "x-amz-target": target },
+          body,
+        });
       },
     });
   },

@@ -6,7 +6,8 @@ import { exists } from "./github.ts";
 
 const root = ({ api }: Free): string => `${String(api).replace(/(?<!\/)\/+$/, "")}/api/v1`;
 const named = (...parts: string[]) => parts.map(encodeURIComponent).join("/");
-const repo = (settings: Free, { organization, repository }: Repository) => `${root(settings)}/repos/${named(organization, repository)}`;
+const repo = (settings: Free, { organization, repository }: Repository) =>
+  `${root(settings)}/repos/${named(organization, repository)}`;
 
 const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.id });
 
@@ -61,7 +62,10 @@ export const gitea: Host = {
   },
 
   hasPath: (settings, { repository, branch: { name: branch }, path }, ask) =>
-    exists(`${repo(settings, repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`, ask),
+    exists(
+      `${repo(settings, repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`,
+      ask,
+    ),
 };
 
 /** Those that issues can have, as in Argo CD, and not its topics. They are counted, but no page tells of the next. */

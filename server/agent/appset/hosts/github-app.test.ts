@@ -15,8 +15,24 @@ let api: string;
 /** Lists that only a token of the app's installation opens. */
 const LISTS: Record<string, unknown> = {
   "/orgs/acme/repos": [
-    { id: 1, name: "shop", owner: { login: "acme" }, ssh_url: "s", clone_url: "https://g/shop", default_branch: "main", topics: ["web"] },
-    { id: 2, name: "old", owner: { login: "acme" }, ssh_url: "s", clone_url: "https://g/old", default_branch: "main", archived: true },
+    {
+      id: 1,
+      name: "shop",
+      owner: { login: "acme" },
+      ssh_url: "s",
+      clone_url: "https://g/shop",
+      default_branch: "main",
+      topics: ["web"],
+    },
+    {
+      id: 2,
+      name: "old",
+      owner: { login: "acme" },
+      ssh_url: "s",
+      clone_url: "https://g/old",
+      default_branch: "main",
+      archived: true,
+    },
   ],
   "/repos/acme/shop/branches/main": { name: "main", commit: { sha: "a".repeat(40) } },
   "/repos/acme/old/branches/main": { name: "main", commit: { sha: "b".repeat(40) } },
@@ -35,9 +51,10 @@ beforeAll(async () => {
       void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     const token = (request.headers.authorization ?? "").replace(/^Bearer /, "");
     if (app.tokens.includes(token)) return path in LISTS ? say(200, LISTS[path]) : say(404, { message: "Not Found" });
-    void fetch(`${app.url}${path}`, { method: request.method, headers: { authorization: request.headers.authorization ?? "" } }).then(
-      async (answer) => say(answer.status, await answer.json()),
-    );
+    void fetch(`${app.url}${path}`, {
+      method: request.method,
+      headers: { authorization: request.headers.authorization ?? "" },
+    }).then(async (answer) => say(answer.status, await answer.json()));
   });
   await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
   api = `http://127.0.0.1:${(front.address() as AddressInfo).port}/api/v3`;
@@ -78,7 +95,8 @@ const EMPTY: World = {
   objects: none,
 };
 async function ask(generator: Free, text: string, held = secret(), project?: string): Promise<string[] | string> {
-  const githubApp = async (name: string, of?: string) => (name === "app" ? appOf(held, of) : stop("Nothing", `there is no ${name}`));
+  const githubApp = async (name: string, of?: string) =>
+    name === "app" ? appOf(held, of) : stop("Nothing", `there is no ${name}`);
   const world: World = { ...EMPTY, githubApp };
   const spec: ApplicationSetSpec = {
     goTemplate: true,
@@ -91,7 +109,9 @@ async function ask(generator: Free, text: string, held = secret(), project?: str
 const provider = (more = {}) => ({
   scmProvider: { github: { organization: "acme", appSecretName: "app", ...more }, cloneProtocol: "https" },
 });
-const pulls = (more = {}) => ({ pullRequest: { github: { owner: "acme", repo: "shop", appSecretName: "app", ...more } } });
+const pulls = (more = {}) => ({
+  pullRequest: { github: { owner: "acme", repo: "shop", appSecretName: "app", ...more } },
+});
 
 test("a GitHub App lists repositories and pull requests, with a token of its installation, at the address of its Secret", async () => {
   expect(await ask(provider(), "{{.repository}} {{.url}}")).toEqual(["shop https://g/shop", "old https://g/old"]);
@@ -110,7 +130,11 @@ test("a set that names another address gets nothing of the app there", async () 
 });
 
 test("what an app is good for goes to no server that the set alone trusts", async () => {
-  const held: World = { ...EMPTY, githubApp: async () => appOf(secret(), undefined), configMap: async () => done({ ca: "PEM" }) };
+  const held: World = {
+    ...EMPTY,
+    githubApp: async () => appOf(secret(), undefined),
+    configMap: async () => done({ ca: "PEM" }),
+  };
   const trust = { insecure: true, caRef: { configMapName: "c", key: "ca" }, organization: "acme", api };
   const asked = async (more: object) => {
     const made = await access({ ...trust, ...more }, SCM.github!, { world: held });
@@ -122,7 +146,11 @@ test("what an app is good for goes to no server that the set alone trusts", asyn
 
 test.each<[string, () => ReturnType<typeof secret>, RegExp]>([
   ["no app", () => secret({ githubAppID: "" }), /holds no GitHub App/],
-  ["a cluster's credentials", () => secret({}, { "argocd.argoproj.io/secret-type": "cluster" }), /holds the credentials of a cluster/],
+  [
+    "a cluster's credentials",
+    () => secret({}, { "argocd.argoproj.io/secret-type": "cluster" }),
+    /holds the credentials of a cluster/,
+  ],
   ["another project's app", () => secret({ project: "other" }), /is kept for project other/],
   ["an app that is not installed there", () => secret({ githubAppInstallationID: "99" }), /has no installation 99/],
   ["a key that is none", () => secret({ githubAppPrivateKey: "canary" }), /githubAppPrivateKey/],
@@ -134,5 +162,7 @@ test.each<[string, () => ReturnType<typeof secret>, RegExp]>([
 
 test("what is kept for a project is for its applications, and a Secret of its own needs no label but its own", async () => {
   expect(await ask(pulls(), "{{.number}}", secret({ project: "team" }), "team")).toEqual(["7"]);
-  expect(await ask(pulls(), "{{.number}}", secret({}, { "argocd.argoproj.io/secret-type": "scm-creds" }))).toEqual(["7"]);
+  expect(await ask(pulls(), "{{.number}}", secret({}, { "argocd.argoproj.io/secret-type": "scm-creds" }))).toEqual([
+    "7",
+  ]);
 });

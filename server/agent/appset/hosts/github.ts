@@ -21,7 +21,10 @@ const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.sha });
 export const github: Host = {
   async pulls(settings, ask) {
     const { owner, repo, labels = [] } = settings;
-    const pulls = await askAll<Free>(`${root(settings)}/repos/${named(owner, repo)}/pulls?state=open&per_page=100`, withVersion(ask));
+    const pulls = await askAll<Free>(
+      `${root(settings)}/repos/${named(owner, repo)}/pulls?state=open&per_page=100`,
+      withVersion(ask),
+    );
     if (pulls.kind !== "done") return pulls;
     const all = pulls.value.map((pull) => ({
       number: pull.number,
@@ -36,7 +39,10 @@ export const github: Host = {
   },
 
   async repositories(settings, ask) {
-    const repos = await askAll<Free>(`${root(settings)}/orgs/${named(settings.organization)}/repos?per_page=100`, withVersion(ask));
+    const repos = await askAll<Free>(
+      `${root(settings)}/orgs/${named(settings.organization)}/repos?per_page=100`,
+      withVersion(ask),
+    );
     if (repos.kind !== "done") return repos;
     const kept = repos.value.filter(({ archived }) => !(settings.excludeArchivedRepos === true && archived));
     return done(

@@ -50,14 +50,21 @@ async function ask(
 ): Promise<string[] | string> {
   answers = said;
   asked.length = 0;
-  const spec: ApplicationSetSpec = { goTemplate: true, generators: [generator], template: { metadata: { name }, spec: {} } };
+  const spec: ApplicationSetSpec = {
+    goTemplate: true,
+    generators: [generator],
+    template: { metadata: { name }, spec: {} },
+  };
   const made = await generate("set", spec, world);
   return made.kind === "done" ? made.value.map(({ metadata }) => metadata.name) : made.message;
 }
 
 const SHA = "a".repeat(40);
 const clone = [{ name: "ssh", href: "ssh://h/shop" }];
-const HOSTS: Record<string, { repositories: string; branches: string; list: unknown; settings: Free; branch: unknown }> = {
+const HOSTS: Record<
+  string,
+  { repositories: string; branches: string; list: unknown; settings: Free; branch: unknown }
+> = {
   github: {
     settings: { organization: "acme" },
     repositories: "/api/v3/orgs/acme/repos",
@@ -158,20 +165,28 @@ describe.each(Object.entries(HOSTS))("%s", (kind, { settings, repositories, list
 test("a repository without an address for the protocol is named, and no application without one is made", async () => {
   const { settings, repositories, list, branches, branch } = HOSTS.bitbucketServer!;
   const generator = { scmProvider: { bitbucketServer: { ...settings, api }, cloneProtocol: "https" } };
-  expect(await ask(generator, { [repositories]: [200, list], [branches]: [200, branch] })).toBe("shop has no address for https");
+  expect(await ask(generator, { [repositories]: [200, list], [branches]: [200, branch] })).toBe(
+    "shop has no address for https",
+  );
 });
 
-test.each(["gitea", "bitbucket"])("a default branch that %s lists and does not find leaves its application", async (kind) => {
-  const { settings, repositories, list } = HOSTS[kind]!;
-  const said: Record<string, Said> = { [repositories]: [200, list], "/api/v1/repos/acme/shop/labels": [200, []] };
-  expect(await ask({ scmProvider: { [kind]: { ...settings, api } } }, said)).toMatch(/answered 404/);
-});
+test.each(["gitea", "bitbucket"])(
+  "a default branch that %s lists and does not find leaves its application",
+  async (kind) => {
+    const { settings, repositories, list } = HOSTS[kind]!;
+    const said: Record<string, Said> = { [repositories]: [200, list], "/api/v1/repos/acme/shop/labels": [200, []] };
+    expect(await ask({ scmProvider: { [kind]: { ...settings, api } } }, said)).toMatch(/answered 404/);
+  },
+);
 
 test("pages of Bitbucket Server that end before the last one are no list", async () => {
   const { settings, repositories, list, branches, branch } = HOSTS.bitbucketServer!;
   const half = { ...(list as Free), isLastPage: false, nextPageStart: null };
   expect(
-    await ask({ scmProvider: { bitbucketServer: { ...settings, api } } }, { [repositories]: [200, half], [branches]: [200, branch] }),
+    await ask(
+      { scmProvider: { bitbucketServer: { ...settings, api } } },
+      { [repositories]: [200, half], [branches]: [200, branch] },
+    ),
   ).toMatch(/did not answer with a list/);
 });
 
@@ -201,6 +216,8 @@ test("GitLab is asked for archived projects in no other way than for the rest, a
   const { settings, repositories, list, branches, branch } = HOSTS.gitlab!;
   const gitlab = { ...settings, api, includeArchivedRepos: true, includeSharedProjects: false, topic: "web" };
   const generator = { scmProvider: { gitlab, filters: [{ pathsExist: ["/"] }] } };
-  expect(await ask(generator, { [repositories]: [200, list], [branches]: [200, branch] }, "{{.repository}}")).toEqual(["shop"]);
+  expect(await ask(generator, { [repositories]: [200, list], [branches]: [200, branch] }, "{{.repository}}")).toEqual([
+    "shop",
+  ]);
   expect(asked[0]).toBe(`${repositories}?per_page=100&include_subgroups=false&with_shared=false&topic=web`);
 });

@@ -14,7 +14,9 @@ async function secretOf(ref: Free, { world }: Asker): Promise<Outcome<string>> {
   return secret.kind === "done" ? done(secret.value.reveal().trim()) : secret;
 }
 
-const basic = (user: string, password: string) => ({ authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` });
+const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
+});
 
 /** A token in a header of the host's own; without a Secret one asks as anybody. */
 export const byToken =
@@ -42,7 +44,11 @@ export const byAzure =
         APPSET.params,
         "the agent has no workload identity of Azure (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID): label its Pod azure.workload.identity/use=true and annotate its service account",
       );
-    const token = await azureToken({ url: String(settings.api), azureWorkloadIdentity: true, insecure: settings.insecure === true });
+    const token = await azureToken({
+      url: String(settings.api),
+      azureWorkloadIdentity: true,
+      insecure: settings.insecure === true,
+    });
     return token.kind === "done" ? done({ headers: bearer(token.value.reveal()), identity: true }) : token;
   };
 
@@ -52,7 +58,11 @@ export const byBitbucket: SignIn = async ({ bearerToken, basicAuth, user, appPas
   if (!ref) return done({});
   const secret = await secretOf(ref, asker);
   if (secret.kind !== "done") return secret;
-  return done({ headers: bearerToken?.tokenRef ? bearer(secret.value) : basic(String(basicAuth?.username ?? user ?? ""), secret.value) });
+  return done({
+    headers: bearerToken?.tokenRef
+      ? bearer(secret.value)
+      : basic(String(basicAuth?.username ?? user ?? ""), secret.value),
+  });
 };
 
 /** A GitHub App, whose address is where one asks; or a token, or nothing. */

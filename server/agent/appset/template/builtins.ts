@@ -32,7 +32,14 @@ export const BUILTINS: Record<string, Callable> = {
   }),
 };
 
-const HTML: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;", "\0": "\uFFFD" };
+const HTML: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "'": "&#39;",
+  '"': "&#34;",
+  "\0": "\uFFFD",
+};
 
 function escapeJs(char: string): string {
   if (char === "\\") return "\\\\";
@@ -51,7 +58,9 @@ export function lengthOf(value: Value): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.length;
   if (isMap(value)) return value.size;
-  throw new TemplateError(value === undefined || value === null ? "len of nil pointer" : `len of type ${typeName(value)}`);
+  throw new TemplateError(
+    value === undefined || value === null ? "len of nil pointer" : `len of type ${typeName(value)}`,
+  );
 }
 
 function indexOf(item: Value, key: Value): Value {
@@ -63,7 +72,8 @@ function indexOf(item: Value, key: Value): Value {
     if (item.has(key)) return item.get(key);
     return item instanceof StringMap ? "" : null;
   }
-  if (!Array.isArray(item) && typeof item !== "string") throw new TemplateError(`can't index item of type ${typeName(item)}`);
+  if (!Array.isArray(item) && typeof item !== "string")
+    throw new TemplateError(`can't index item of type ${typeName(item)}`);
   if (typeof key !== "bigint") throw new TemplateError(`cannot index slice/array with type ${typeName(key)}`);
   const size = lengthOf(item);
   if (key < 0n || key >= size) throw new TemplateError(`index out of range: ${key}`);

@@ -37,7 +37,8 @@ export function asInt(value: Value): bigint {
 }
 
 export function asFloat(value: Value): number {
-  if (typeof value === "string") return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(value.trim()) ? Number(value) : 0;
+  if (typeof value === "string")
+    return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(value.trim()) ? Number(value) : 0;
   if (typeof value === "boolean") return value ? 1 : 0;
   return typeof value === "bigint" || typeof value === "number" ? Number(value) : 0;
 }

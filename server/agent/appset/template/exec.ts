@@ -3,7 +3,17 @@ import type { Arg, Command, Node, Pipe, Template } from "../../../../openapi/rul
 import { Budget, LIMITS } from "./budget.ts";
 import { printed } from "./format.ts";
 import { type FunctionTable, invoke } from "./function.ts";
-import { isMap, isTrue, kindName, Opaque, StringMap, sortedKeys, TemplateError, typeName, type Value } from "./value.ts";
+import {
+  isMap,
+  isTrue,
+  kindName,
+  Opaque,
+  StringMap,
+  sortedKeys,
+  TemplateError,
+  typeName,
+  type Value,
+} from "./value.ts";
 import { walking } from "./walk.ts";
 
 export type MissingKey = "default" | "zero" | "error";
@@ -138,7 +148,8 @@ class Run {
     if (Array.isArray(over)) return over.map((value, i) => [BigInt(i), value]);
     if (isMap(over)) return sortedKeys(over).map((key) => [key, over.get(key)]);
     if (typeof over === "bigint") {
-      if (node.pipe.declares.length > 1) throw this.#fail(node, `can't use ${over} to iterate over more than one variable`);
+      if (node.pipe.declares.length > 1)
+        throw this.#fail(node, `can't use ${over} to iterate over more than one variable`);
       if (over > LIMITS.steps) throw this.#fail(node, `a range of more than ${LIMITS.steps}`);
       return Array.from({ length: Number(over > 0n ? over : 0n) }, (_, i) => [BigInt(i), BigInt(i)]);
     }
@@ -202,7 +213,8 @@ class Run {
   }
 
   #decide(name: "and" | "or", command: Command, given: Arg[], dot: Value, vars: Variable[], piped: Piped): Value {
-    if (given.length + (piped === NONE ? 0 : 1) === 0) throw this.#fail(command, `wrong number of args for ${name}: want at least 1 got 0`);
+    if (given.length + (piped === NONE ? 0 : 1) === 0)
+      throw this.#fail(command, `wrong number of args for ${name}: want at least 1 got 0`);
     let value: Value;
     for (const arg of given) {
       value = this.#argument(arg, "value", dot, vars);
@@ -232,7 +244,11 @@ class Run {
     }
     if (arg.kind === "function") {
       // A function as an argument is called without any.
-      return this.#fits(arg, this.#call(arg.name, { args: [arg], at: arg.at, source: arg.source }, dot, vars, NONE), kind);
+      return this.#fits(
+        arg,
+        this.#call(arg.name, { args: [arg], at: arg.at, source: arg.source }, dot, vars, NONE),
+        kind,
+      );
     }
     return this.#fits(arg, this.#value(arg, dot, vars), kind);
   }
@@ -248,7 +264,10 @@ class Run {
     const isOfKind = KINDS[kind];
     if (isOfKind ? isOfKind(value) : value instanceof Opaque && value.type === kind) return value;
     const named = { map: "map[string]interface {}", list: "[]interface {}", float: "float64" }[kind] ?? kind;
-    throw this.#fail(node, `wrong type for value; expected ${named}; got ${value === null ? "interface {}" : typeName(value)}`);
+    throw this.#fail(
+      node,
+      `wrong type for value; expected ${named}; got ${value === null ? "interface {}" : typeName(value)}`,
+    );
   }
 
   #value(arg: Arg, dot: Value, vars: Variable[]): Value {

@@ -32,9 +32,17 @@ export function quote(value: string): string {
   let out = '"';
   for (const char of value) {
     const code = char.codePointAt(0)!;
-    const known = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x07": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v", '"': '\\"', "\\": "\\\\" }[
-      char
-    ];
+    const known = {
+      "\n": "\\n",
+      "\t": "\\t",
+      "\r": "\\r",
+      "\x07": "\\a",
+      "\b": "\\b",
+      "\f": "\\f",
+      "\v": "\\v",
+      '"': '\\"',
+      "\\": "\\\\",
+    }[char];
     if (known) out += known;
     else if (code < 32 || code === 127) out += `\\x${code.toString(16).padStart(2, "0")}`;
     else if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(char) || (/\p{Zs}/u.test(char) && char !== " "))
@@ -59,44 +67,53 @@ export function sprintf(format: string, args: Value[]): string {
     if (Math.abs(size) > MAX_WIDTH) throw new TemplateError(`a width of more than ${MAX_WIDTH}`);
     return size;
   };
-  const out = format.replace(VERB, (match, flags: string, width?: string, precision?: string, index?: string, verb?: string) => {
-    if (verb === undefined) return "%!(NOVERB)";
-    if (verb === "%") return "%";
-    let wide = take(width);
-    const exact = match.includes(".") && precision === undefined ? 0 : take(precision);
-    let left = flags.includes("-");
-    if (wide !== undefined && wide < 0) {
-      left = true;
-      wide = -wide;
-    }
-    if (index !== undefined) {
-      reordered = true;
-      if (Number(index) < 1 || Number(index) > args.length) return `%!${verb}(BADINDEX)`;
-      used = Number(index) - 1;
-    }
-    if (used >= args.length) return `%!${verb}(MISSING)`;
-    const value = args[used++];
-    const shaped = shape(verb, value, flags, exact);
-    const zero = flags.includes("0") && !left && (typeof value === "bigint" || typeof value === "number");
-    const missing = (wide ?? 0) - [...shaped].length;
-    if (missing <= 0) return shaped;
-    if (left) return shaped + " ".repeat(missing);
-    return zero ? shaped.replace(/^([+-]?)/, `$1${"0".repeat(missing)}`) : " ".repeat(missing) + shaped;
-  });
+  const out = format.replace(
+    VERB,
+    (match, flags: string, width?: string, precision?: string, index?: string, verb?: string) => {
+      if (verb === undefined) return "%!(NOVERB)";
+      if (verb === "%") return "%";
+      let wide = take(width);
+      const exact = match.includes(".") && precision === undefined ? 0 : take(precision);
+      let left = flags.includes("-");
+      if (wide !== undefined && wide < 0) {
+        left = true;
+        wide = -wide;
+      }
+      if (index !== undefined) {
+        reordered = true;
+        if (Number(index) < 1 || Number(index) > args.length) return `%!${verb}(BADINDEX)`;
+        used = Number(index) - 1;
+      }
+      if (used >= args.length) return `%!${verb}(MISSING)`;
+      const value = args[used++];
+      const shaped = shape(verb, value, flags, exact);
+      const zero = flags.includes("0") && !left && (typeof value === "bigint" || typeof value === "number");
+      const missing = (wide ?? 0) - [...shaped].length;
+      if (missing <= 0) return shaped;
+      if (left) return shaped + " ".repeat(missing);
+      return zero ? shaped.replace(/^([+-]?)/, `$1${"0".repeat(missing)}`) : " ".repeat(missing) + shaped;
+    },
+  );
   if (reordered || used >= args.length) return out;
-  const extra = args.slice(used).map((arg) => (arg === null || arg === undefined ? "<nil>" : `${typeName(arg)}=${text(arg)}`));
+  const extra = args
+    .slice(used)
+    .map((arg) => (arg === null || arg === undefined ? "<nil>" : `${typeName(arg)}=${text(arg)}`));
   return `${out}%!(EXTRA ${extra.join(", ")})`;
 }
 
 function shape(verb: string, value: Value, flags: string, precision: number | undefined): string {
-  const bad = () => (value === null || value === undefined ? `%!${verb}(<nil>)` : `%!${verb}(${typeName(value)}=${text(value)})`);
+  const bad = () =>
+    value === null || value === undefined ? `%!${verb}(<nil>)` : `%!${verb}(${typeName(value)}=${text(value)})`;
   const sign = ["+", " "].find((flag) => flags.includes(flag)) ?? "";
   const signed = (shown: string) => (shown.startsWith("-") ? shown : `${sign}${shown}`);
   visit();
   if (verb === "T") return typeName(value);
-  if (Array.isArray(value) && !"p".includes(verb)) return `[${value.map((one) => shape(verb, one, flags, precision)).join(" ")}]`;
+  if (Array.isArray(value) && !"p".includes(verb))
+    return `[${value.map((one) => shape(verb, one, flags, precision)).join(" ")}]`;
   if (isMap(value)) {
-    const inner = sortedKeys(value).map((key) => `${shape(verb, key, flags, precision)}:${shape(verb, value.get(key), flags, precision)}`);
+    const inner = sortedKeys(value).map(
+      (key) => `${shape(verb, key, flags, precision)}:${shape(verb, value.get(key), flags, precision)}`,
+    );
     return `map[${inner.join(" ")}]`;
   }
   if (value === null || value === undefined) return verb === "v" ? "<nil>" : bad();
@@ -128,7 +145,12 @@ function integer(verb: string, value: bigint, flags: string, signed: (shown: str
   return verb === "U" ? `U+${value.toString(16).toUpperCase().padStart(4, "0")}` : undefined;
 }
 
-function float(verb: string, value: number, precision: number | undefined, signed: (shown: string) => string): string | undefined {
+function float(
+  verb: string,
+  value: number,
+  precision: number | undefined,
+  signed: (shown: string) => string,
+): string | undefined {
   const exponent = (shown: string) => shown.replace(/e([+-])(\d)$/, "e$10$2");
   if (verb === "v" || verb === "g" || verb === "G") {
     if (precision === undefined) return signed(floatText(value));

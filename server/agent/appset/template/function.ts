@@ -2,7 +2,17 @@ import type { Budget } from "./budget.ts";
 import type { Value } from "./value.ts";
 
 /** What a function takes: `value` also what is not there, `any` nil in its place. Other words name a type of its own. */
-export type ValueKind = "value" | "any" | "string" | "int" | "float" | "bool" | "map" | "list" | "time.Time" | "*semver.Version";
+export type ValueKind =
+  | "value"
+  | "any"
+  | "string"
+  | "int"
+  | "float"
+  | "bool"
+  | "map"
+  | "list"
+  | "time.Time"
+  | "*semver.Version";
 
 export interface Callable {
   takes: ValueKind[];

@@ -26,8 +26,11 @@ export function findAll(pattern: string, text: string): Match[] {
   try {
     const all = JSON.parse(run()) as Match[];
     // An empty match right behind another one is none to Go.
-    const found = all.filter(({ at, groups }, i) => groups[0] !== "" || i === 0 || at > all[i - 1]!.at + all[i - 1]!.groups[0]!.length);
-    if (found.length > 10_000) throw new PatternTooMuch(`the regular expression ${pattern} matches more than 10000 times`);
+    const found = all.filter(
+      ({ at, groups }, i) => groups[0] !== "" || i === 0 || at > all[i - 1]!.at + all[i - 1]!.groups[0]!.length,
+    );
+    if (found.length > 10_000)
+      throw new PatternTooMuch(`the regular expression ${pattern} matches more than 10000 times`);
     return found;
   } catch (error) {
     if (error instanceof TemplateError) throw error;
@@ -88,7 +91,8 @@ function translate(pattern: string): { source: string; flags: string } {
       if (next === "A") source += "^";
       else if (next === "z") source += "(?![\\s\\S])";
       else if (next === "a") source += "\\x07";
-      else if (/[1-9]/.test(next)) throw new TemplateError(`error parsing regexp: invalid escape sequence: \`\\${next}\``);
+      else if (/[1-9]/.test(next))
+        throw new TemplateError(`error parsing regexp: invalid escape sequence: \`\\${next}\``);
       else if (next === "x" && rest[i + 1] === "{") {
         source += "\\u";
       } else if (next === "-") source += "\\x2d";

@@ -27,7 +27,10 @@ const TABLE: [string, Want][] = [
   ["a {{- /* c */ -}} b", "ab"],
   ["{{- .s -}}   x {{ .s }}", "a-bx a-b"],
   ['{{"a"}}{{`b\\n`}}{{"c\\td\\u00e9\\x41\\101"}}{{\'a\'}}', "ab\\nc\tdéAA97"],
-  ["{{ .n }} {{ .f }} {{ .big }} {{ .t }} {{ .nul }} {{ .missing }} {{ .neg }}", "5 1.5 1.2345678e+07 true <no value> <no value> -3"],
+  [
+    "{{ .n }} {{ .f }} {{ .big }} {{ .t }} {{ .nul }} {{ .missing }} {{ .neg }}",
+    "5 1.5 1.2345678e+07 true <no value> <no value> -3",
+  ],
   ["{{ .list }} {{ .map }} {{ .map.b.c }}", "[1 2 3] map[a:1 b:map[c:deep]] deep"],
   ["{{ .missing.deep }}", "<no value>"],
   ["{{ .nul.deep }}", refused('executing "base" at <.nul.deep>: nil pointer evaluating interface {}.deep')],
@@ -35,7 +38,10 @@ const TABLE: [string, Want][] = [
   ["{{ .n.deep }}", refused('executing "base" at <.n.deep>: can\'t evaluate field deep in type interface {}')],
   ['{{ index .list 1 }} {{ index .map "a" }} {{ index .map "b" "c" }} {{ index .map "zz" }}', "2 1 deep <no value>"],
   ["{{ index .list 9 }}", refused('executing "base" at <index .list 9>: error calling index: index out of range: 9')],
-  ['{{ index .missing "x" }}', refused('executing "base" at <index .missing "x">: error calling index: index of untyped nil')],
+  [
+    '{{ index .missing "x" }}',
+    refused('executing "base" at <index .missing "x">: error calling index: index of untyped nil'),
+  ],
   ["{{ index .s 0 }}", "97"],
   [
     '{{ index .list "a" }}',
@@ -50,7 +56,10 @@ const TABLE: [string, Want][] = [
   ["{{ slice .list 1 2 }} {{ slice .list 1 }} {{ slice .list }}", "[2] [2 3] [1 2 3]"],
   ["{{ if .t }}y{{else}}n{{end}}{{ if .missing }}y{{else if .s}}s{{else}}n{{end}}", "ys"],
   ["{{ if not .list }}y{{else}}n{{end}}", "n"],
-  ["{{ with .map.b }}{{ .c }}{{ $.s }}{{end}}{{ with .missing }}x{{ else with .s }}{{ . }}{{ else }}z{{ end }}", "deepa-ba-b"],
+  [
+    "{{ with .map.b }}{{ .c }}{{ $.s }}{{end}}{{ with .missing }}x{{ else with .s }}{{ . }}{{ else }}z{{ end }}",
+    "deepa-ba-b",
+  ],
   ["{{ range .list }}[{{ . }}]{{ end }}", "[1][2][3]"],
   ["{{ range $i, $v := .list }}{{ $i }}={{ $v }},{{ end }}", "0=1,1=2,2=3,"],
   ["{{ range $v := .list }}{{ $v }},{{ end }}", "1,2,3,"],
@@ -63,7 +72,10 @@ const TABLE: [string, Want][] = [
   ["{{ range .list }}{{ if eq . 2.0 }}{{ continue }}{{ end }}{{ . }}{{ end }}", "13"],
   ["{{ $x := 1 }}{{ $x }}{{ $x = 2 }}{{ $x }}{{ if true }}{{ $x = 3 }}{{ $x := 9 }}{{ end }}{{ $x }}", "123"],
   ["{{ $m := .map }}{{ $m.b.c }}{{ $m.a }}", "deep1"],
-  ['{{ define "t" }}<{{ . }}>{{ end }}{{ template "t" .s }}{{ template "t" }}{{ template "t" 5 }}', "<a-b><<no value>><5>"],
+  [
+    '{{ define "t" }}<{{ . }}>{{ end }}{{ template "t" .s }}{{ template "t" }}{{ template "t" 5 }}',
+    "<a-b><<no value>><5>",
+  ],
   ['{{ block "b" .s }}B{{ . }}{{ end }}', "Ba-b"],
   ['{{ template "nope" }}', refused('executing "base" at <{{template "nope"}}>: template "nope" not defined')],
   ['{{ define "r" }}{{ template "r" . }}{{ end }}ok', "ok"],
@@ -71,7 +83,10 @@ const TABLE: [string, Want][] = [
     '{{ eq .s "a-b" }} {{ eq .s "x" "a-b" }} {{ ne .s "x" }} {{ lt 1 2 }} {{ le 2 2 }} {{ gt 1 2 }} {{ ge 2 1 }} {{ lt "a" "b" }}',
     "true true true true true false true true",
   ],
-  ["{{ eq .n 5 }}", refused('executing "base" at <eq .n 5>: error calling eq: incompatible types for comparison: float64 and int')],
+  [
+    "{{ eq .n 5 }}",
+    refused('executing "base" at <eq .n 5>: error calling eq: incompatible types for comparison: float64 and int'),
+  ],
   ["{{ eq .n 5.0 }} {{ eq (int .n) 5 }} {{ lt .f 2.0 }}", "true true true"],
   [
     "{{ eq .missing nil }} {{ eq .s nil }} {{ eq .list .list }}",
@@ -80,15 +95,24 @@ const TABLE: [string, Want][] = [
     ),
   ],
   ["{{ eq .nul nil }}", "true"],
-  ['{{ lt .n "a" }}', refused('executing "base" at <lt .n "a">: error calling lt: incompatible types for comparison: float64 and string')],
+  [
+    '{{ lt .n "a" }}',
+    refused('executing "base" at <lt .n "a">: error calling lt: incompatible types for comparison: float64 and string'),
+  ],
   ["{{ lt .t .t }}", refused('executing "base" at <lt .t .t>: error calling lt: invalid type for comparison')],
   ['{{ and .s .n }} {{ and .missing .n }} {{ or .missing .s }} {{ or "" 0 }} {{ not .s }}', "5 <no value> a-b 0 false"],
   ["{{ and }}", refused('executing "base" at <and>: wrong number of args for and: want at least 1 got 0')],
-  ["{{ and .s (index .list 99) }}", refused('executing "base" at <index .list 99>: error calling index: index out of range: 99')],
+  [
+    "{{ and .s (index .list 99) }}",
+    refused('executing "base" at <index .list 99>: error calling index: index out of range: 99'),
+  ],
   ["{{ or .s (index .list 99) }}", "a-b"],
   ['{{ .s | upper | printf "%s-%s" "x" }}', "x-A-B"],
   ['{{ print "a" 1 2 "b" .n .missing nil }} {{ println "a" 1 }}', "a1 2b5 <nil> <nil> a 1\n"],
-  ['{{ printf "%d %s %v %q %t %x %5d|%-5d|%05d %+d" 5 "s" 1.5 "q" true 255 1 2 3 4 }}', '5 s 1.5 "q" true ff     1|2    |00003 +4'],
+  [
+    '{{ printf "%d %s %v %q %t %x %5d|%-5d|%05d %+d" 5 "s" 1.5 "q" true 255 1 2 3 4 }}',
+    '5 s 1.5 "q" true ff     1|2    |00003 +4',
+  ],
   ['{{ printf "%s %d %v" .n .s .missing }}', "%!s(float64=5) %!d(string=a-b) <nil>"],
   ['{{ printf "%.2f %8.3f %e %g" 1.234 2.5 12345.678 0.00001234 }}', "1.23    2.500 1.234568e+04 1.234e-05"],
   [
@@ -102,7 +126,10 @@ const TABLE: [string, Want][] = [
   ['{{ printf "%T %T %T %T %T" 1 1.5 "s" .list .map }}', "int float64 string []interface {} map[string]interface {}"],
   ['{{ printf "%5s|%-5s|%.2s|%c|%U" "ab" "ab" "abcd" 65 65 }}', "   ab|ab   |ab|A|U+0041"],
   ['{{ printf "%*d" 5 42 }} {{ printf "%X %o %b %#x" 255 8 5 255 }}', "   42 FF 10 101 0xff"],
-  ['{{ html "<a&\'\\">" }} {{ js "it\'s <b>" }} {{ urlquery "a b&c" }}', "&lt;a&amp;&#39;&#34;&gt; it\\'s \\u003Cb\\u003E a+b%26c"],
+  [
+    '{{ html "<a&\'\\">" }} {{ js "it\'s <b>" }} {{ urlquery "a b&c" }}',
+    "&lt;a&amp;&#39;&#34;&gt; it\\'s \\u003Cb\\u003E a+b%26c",
+  ],
   ["{{ upper .n }}", refused('executing "base" at <.n>: wrong type for value; expected string; got float64')],
   ["{{ upper .missing }}", refused('executing "base" at <.missing>: invalid value; expected string')],
   ["{{ trunc 3 .s }} {{ trunc -1 .s }} {{ trunc 99 .s }}", "a-b b a-b"],
@@ -136,7 +163,10 @@ const TABLE: [string, Want][] = [
     '{{ trim "  a b " }}|{{ trimAll "$" "$5$" }}|{{ trimSuffix "-b" .s }}|{{ trimPrefix "a-" .s }}|{{ trimall "ab" "abcba" }}',
     "a b|5|a|b|c",
   ],
-  ['{{ repeat 3 "ab" }} {{ nospace " a b c " }} {{ substr 0 2 .s }} {{ substr 1 -1 .s }} {{ substr -1 2 .s }}', "ababab abc a- -b a-"],
+  [
+    '{{ repeat 3 "ab" }} {{ nospace " a b c " }} {{ substr 0 2 .s }} {{ substr 1 -1 .s }} {{ substr -1 2 .s }}',
+    "ababab abc a- -b a-",
+  ],
   [
     '{{ initials "First Try" }} {{ swapcase "This Is A.Test" }} {{ cat "a" 1 .missing "b" }} {{ replace "-" "_" .s }}',
     "FT tHIS iS a.tEST a 1 b a_b",
@@ -186,7 +216,10 @@ const TABLE: [string, Want][] = [
     '{{ list 1 2 3 }} {{ first .list }} {{ last .list }} {{ rest .list }} {{ initial .list }} {{ append .list "x" }} {{ prepend .list "x" }} {{ concat .list (list 1) }} {{ reverse .list }} {{ uniq (list 1 1 2) }} {{ without (list 1 2 3) 2 }} {{ has 2.0 .list }} {{ compact (list 0 1 "") }} {{ chunk 2 (list 1 2 3) }}',
     "[1 2 3] 1 3 [2 3] [1 2] [1 2 3 x] [x 1 2 3] [1 2 3 1] [3 2 1] [1 2] [1 3] true [1] [[1 2] [3]]",
   ],
-  ['{{ first "x" }}', refused('executing "base" at <first "x">: error calling first: Cannot find first on type string')],
+  [
+    '{{ first "x" }}',
+    refused('executing "base" at <first "x">: error calling first: Cannot find first on type string'),
+  ],
   ["{{ first (list) }}", "<no value>"],
   [
     '{{ join "," .list }} {{ join "-" (list "a" nil "b") }} {{ sortAlpha (list "c" "a" "b") }} {{ splitList "-" .s }} {{ (split "-" .s)._0 }} {{ (splitn "$" 2 "a$b$c")._1 }} {{ toStrings (list 1 2) }}',
@@ -212,7 +245,10 @@ const TABLE: [string, Want][] = [
     "map[a:1 b:3] map[a:2 b:3 n:map[x:1 y:2]]",
   ],
   ['{{ hasKey .missing "x" }} {{ dict "a" }}', "false map[a:]"],
-  ['{{ hasKey .s "x" }}', refused('executing "base" at <.s>: wrong type for value; expected map[string]interface {}; got string')],
+  [
+    '{{ hasKey .s "x" }}',
+    refused('executing "base" at <.s>: wrong type for value; expected map[string]interface {}; got string'),
+  ],
   [
     '{{ default "d" .missing }} {{ default "d" "" }} {{ default "d" 0 }} {{ default "d" .s }} {{ .missing | default "q" }} {{ empty .s }} {{ coalesce "" .missing 3 }} {{ all 1 "" }} {{ any 0 1 }} {{ ternary "y" "n" true }} {{ true | ternary "y" "n" }}',
     "d d d a-b q false 3 false true y y",
@@ -253,8 +289,14 @@ const TABLE: [string, Want][] = [
     '{{ (semver "1.2.3-alpha.1+123").Major }} {{ (semver "v1.2").Patch }} {{ (semver "1.2.3-alpha.1+123").Prerelease }} {{ semver "v1.2.3" }} {{ semverCompare "^1.2.0" "1.3.4" }} {{ semverCompare ">=1.2, <2" "1.9.9" }} {{ semverCompare "~1.2" "1.3.0" }} {{ semverCompare "^1.2.0" "1.3.0-beta" }} {{ semverCompare ">=1.2.0-0" "1.3.0-beta" }} {{ semverCompare "1.2.x || >=3" "3.1.0" }} {{ semverCompare "!=1.2.3" "1.2.3" }} {{ semverCompare "1.2 - 1.4" "1.4.5" }}',
     "1 0 alpha.1 1.2.3 true true false false true true false true",
   ],
-  ['{{ semverCompare ">=1.2-0" "1.3.0" }} {{ semverCompare ">1" "1.5" }} {{ semverCompare "<=1.2" "1.2.9" }}', "true false true"],
-  ["{{ range $i, $e := 3 }}x{{ end }}", refused('executing "base" at <3>: can\'t use 3 to iterate over more than one variable')],
+  [
+    '{{ semverCompare ">=1.2-0" "1.3.0" }} {{ semverCompare ">1" "1.5" }} {{ semverCompare "<=1.2" "1.2.9" }}',
+    "true false true",
+  ],
+  [
+    "{{ range $i, $e := 3 }}x{{ end }}",
+    refused('executing "base" at <3>: can\'t use 3 to iterate over more than one variable'),
+  ],
   ['{{ (urlParse "a b/c").path }}', "a b/c"],
   ['{{ semver "abc" }}', refused('executing "base" at <semver "abc">: error calling semver: Invalid Semantic Version')],
   [
@@ -336,7 +378,10 @@ test.each<[string, string]>([
   ['{{ slugify "Feature/My_Branch v1.2" }}', "feature-my-branch-v1-2"],
   ['{{ slugify 10 true "one-two-three" }}', "one-two"],
   ['{{ slugify 10 "one-two-three" }}', "one-two"],
-  ['{{ slugify "a-name-of-so-many-words-that-no-more-than-fifty-letters-fit" }}', "a-name-of-so-many-words-that-no-more-than-fifty"],
+  [
+    '{{ slugify "a-name-of-so-many-words-that-no-more-than-fifty-letters-fit" }}',
+    "a-name-of-so-many-words-that-no-more-than-fifty",
+  ],
   ['{{ slugify 8 false "fix!: one-two-three" }}', "fix-on"],
   ['{{ slugify 0 true "one-two" }}', "one-two"],
   ['{{ slugify 9 false "one-two-three" }}', "one-two-t"],

@@ -64,7 +64,8 @@ function fill(text: string, params: ValueMap, { goTemplate, options = [] }: Rend
   try {
     return execute(template, params, FUNCTIONS, missing);
   } catch (error) {
-    if (error instanceof TemplateError) throw new TemplateError(`failed to execute go template ${text}: ${error.message}`);
+    if (error instanceof TemplateError)
+      throw new TemplateError(`failed to execute go template ${text}: ${error.message}`);
     throw error;
   }
 }
@@ -78,7 +79,8 @@ function fast(text: string, params: ValueMap): string {
     const open = text.indexOf("{{", at);
     if (open < 0) return out + text.slice(at);
     const close = text.indexOf("}}", open + 2);
-    if (close < 0) throw new TemplateError(`invalid template: cannot find end tag="}}" in the template=${JSON.stringify(text)}`);
+    if (close < 0)
+      throw new TemplateError(`invalid template: cannot find end tag="}}" in the template=${JSON.stringify(text)}`);
     const tag = text.slice(open + 2, close);
     const value = params.get(tag.trim());
     out += text.slice(at, open) + (typeof value === "string" && tag.trim() !== "" ? value : `{{${tag}}}`);

@@ -40,7 +40,8 @@ function derivePassword(counter: bigint, type: string, password: string, user: s
     bytes.writeUInt32BE(Number(BigInt.asUintN(32, BigInt(value))));
     return bytes;
   };
-  const named = (text: string) => Buffer.concat([Buffer.from(SEED), number(Buffer.byteLength(text)), Buffer.from(text)]);
+  const named = (text: string) =>
+    Buffer.concat([Buffer.from(SEED), number(Buffer.byteLength(text)), Buffer.from(text)]);
   const key = scryptSync(password, named(user), 64, { N: 32_768, r: 8, p: 2, maxmem: 96 * 1024 * 1024 });
   const seed = createHmac("sha256", key)
     .update(Buffer.concat([named(site), number(counter)]))

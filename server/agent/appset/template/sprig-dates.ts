@@ -2,7 +2,20 @@ import { parseGoDuration } from "../../../base/lang/duration.ts";
 import { type Callable, fn } from "./function.ts";
 import { Opaque, TemplateError, type Value } from "./value.ts";
 
-const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 // The words of Go's reference time, Mon Jan 2 15:04:05 MST 2006; longer ones first.
 const LAYOUT =
@@ -250,7 +263,8 @@ export const DATES: Record<string, Callable> = {
   toDate: fn("ss", ([layout, text]) => read(layout, text) ?? ZERO()),
   mustToDate: fn("ss", ([layout, text]) => {
     const time = read(layout, text);
-    if (!time) throw new TemplateError(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse`);
+    if (!time)
+      throw new TemplateError(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse`);
     return time;
   }),
   unixEpoch: fn("t", ([time]) => String(Math.floor(time.ms / 1_000))),

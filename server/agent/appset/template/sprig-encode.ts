@@ -10,7 +10,8 @@ import { yamlText } from "./yaml-text.ts";
 
 const MAX = 1_048_576;
 const hash = (name: string) => fn("s", ([s]) => createHash(name).update(s).digest("hex"));
-const html = (json: string) => json.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const html = (json: string) =>
+  json.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const json = fn("a", ([value]) => html(JSON.stringify(toJson(value))));
 const pretty = fn("a", ([value]) => html(JSON.stringify(toJson(value), null, 2)));
 const raw = fn("a", ([value]) => JSON.stringify(toJson(value)));
@@ -37,7 +38,8 @@ function nests(text: string): boolean {
 }
 
 const finite = (_: string, value: unknown): unknown => {
-  if (typeof value === "number" && !Number.isFinite(value)) throw new TemplateError("a number without end has no place in JSON");
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TemplateError("a number without end has no place in JSON");
   return value;
 };
 
@@ -46,7 +48,13 @@ export function readYaml(text: string): unknown {
   if (text.length > MAX) throw new TemplateError("YAML of more than 1 MiB");
   if (nests(text)) throw new TemplateError(`YAML with brackets more than ${MAX_NESTING} deep`);
   try {
-    const document = parseDocument(text, { version: "1.1", customTags, uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+    const document = parseDocument(text, {
+      version: "1.1",
+      customTags,
+      uniqueKeys: false,
+      logLevel: "silent",
+      prettyErrors: false,
+    });
     if (document.errors[0]) throw document.errors[0];
     if (collectionKey(document.contents)) throw new TemplateError("a map or a list is not a key");
     return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null, finite));
@@ -138,14 +146,14 @@ function urlJoin(map: ValueMap): string {
       throw new TemplateError(`unable to parse ${name} key, must be of type string, but ${typeName(value)} found`);
     return value;
   };
-  const [scheme, user, host, query, fragment, opaque] = ["scheme", "userinfo", "host", "query", "fragment", "opaque"].map(part) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [scheme, user, host, query, fragment, opaque] = [
+    "scheme",
+    "userinfo",
+    "host",
+    "query",
+    "fragment",
+    "opaque",
+  ].map(part) as [string, string, string, string, string, string];
   const path = encodeURI(part("path"));
   const none = scheme && path.startsWith("//") ? "//" : "";
   const authority = host || user ? `//${user ? `${user}@` : ""}${host}` : none;
@@ -165,12 +173,14 @@ export const ENCODE: Record<string, Callable> = {
   toYaml: fn("a", ([value]) => yamlText(toJson(value))),
   fromYaml: fn("s", ([s]) => {
     const value = fromJson(readYaml(s) ?? {});
-    if (!isMap(value)) throw new TemplateError(`error unmarshaling JSON: json: cannot unmarshal ${typeName(value)} into a map`);
+    if (!isMap(value))
+      throw new TemplateError(`error unmarshaling JSON: json: cannot unmarshal ${typeName(value)} into a map`);
     return value;
   }),
   fromYamlArray: fn("s", ([s]) => {
     const value = fromJson(readYaml(s) ?? []);
-    if (!Array.isArray(value)) throw new TemplateError(`error unmarshaling JSON: json: cannot unmarshal ${typeName(value)} into a list`);
+    if (!Array.isArray(value))
+      throw new TemplateError(`error unmarshaling JSON: json: cannot unmarshal ${typeName(value)} into a list`);
     return value;
   }),
   b64enc: fn("s", ([s]) => Buffer.from(s).toString("base64")),
@@ -216,7 +226,8 @@ export const ENCODE: Record<string, Callable> = {
     const name = args.at(-1);
     if (typeof name !== "string") throw new TemplateError("slugify takes a text last");
     const [limit = 50n, whole = true] = args.slice(0, -1);
-    if (typeof limit !== "bigint" || typeof whole !== "boolean") throw new TemplateError("slugify takes an int and a bool before the text");
+    if (typeof limit !== "bigint" || typeof whole !== "boolean")
+      throw new TemplateError("slugify takes an int and a bool before the text");
     return slugify(name, Number(limit), whole);
   }),
 };

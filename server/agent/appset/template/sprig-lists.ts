@@ -1,6 +1,16 @@
 import { asList, asText, isEmpty } from "./convert.ts";
 import { type Callable, fn } from "./function.ts";
-import { copyOf, deepEqual, isMap, kindName, sortedKeys, TemplateError, typeName, type Value, type ValueMap } from "./value.ts";
+import {
+  copyOf,
+  deepEqual,
+  isMap,
+  kindName,
+  sortedKeys,
+  TemplateError,
+  typeName,
+  type Value,
+  type ValueMap,
+} from "./value.ts";
 
 const both = (name: string, made: Callable): [string, Callable][] => [
   [name, made],
@@ -66,11 +76,15 @@ const LISTS_BOTH = [
   ),
   ...both(
     "without",
-    fn("aa*", ([list, ...omit]) => asList(list, "find without").filter((one) => !omit.some((other: Value) => deepEqual(one, other)))),
+    fn("aa*", ([list, ...omit]) =>
+      asList(list, "find without").filter((one) => !omit.some((other: Value) => deepEqual(one, other))),
+    ),
   ),
   ...both(
     "has",
-    fn("aa", ([needle, list]) => (list === null ? false : asList(list, "find has").some((one) => deepEqual(one, needle)))),
+    fn("aa", ([needle, list]) =>
+      list === null ? false : asList(list, "find has").some((one) => deepEqual(one, needle)),
+    ),
   ),
   ...both(
     "slice",
@@ -129,8 +143,10 @@ function dig(args: Value[]): Value {
   const fallback = args.at(-2);
   let value: Value = map;
   for (const key of args.slice(0, -2)) {
-    if (!isMap(value)) throw new TemplateError(`interface conversion: interface {} is ${typeName(value)}, not map[string]interface {}`);
-    if (typeof key !== "string") throw new TemplateError(`interface conversion: interface {} is ${typeName(key)}, not string`);
+    if (!isMap(value))
+      throw new TemplateError(`interface conversion: interface {} is ${typeName(value)}, not map[string]interface {}`);
+    if (typeof key !== "string")
+      throw new TemplateError(`interface conversion: interface {} is ${typeName(key)}, not string`);
     if (!value.has(key)) return fallback;
     value = value.get(key);
   }
@@ -155,10 +171,15 @@ export const LISTS: Record<string, Callable> = {
     return map;
   }),
   hasKey: fn("ms", ([map, key]) => map.has(key)),
-  pluck: fn("sm*", ([key, ...maps]) => maps.filter((map: ValueMap) => map.has(key)).map((map: ValueMap) => map.get(key))),
+  pluck: fn("sm*", ([key, ...maps]) =>
+    maps.filter((map: ValueMap) => map.has(key)).map((map: ValueMap) => map.get(key)),
+  ),
   keys: fn("m*", (maps) => maps.flatMap((map: ValueMap) => sortedKeys(map))),
   values: fn("m", ([map]) => sortedKeys(map).map((key) => map.get(key))),
-  pick: fn("ms*", ([map, ...keys]) => new Map(keys.filter((key: string) => map.has(key)).map((key: string) => [key, map.get(key)]))),
+  pick: fn(
+    "ms*",
+    ([map, ...keys]) => new Map(keys.filter((key: string) => map.has(key)).map((key: string) => [key, map.get(key)])),
+  ),
   omit: fn("ms*", ([map, ...keys]) => new Map([...(map as ValueMap)].filter(([key]) => !keys.includes(key)))),
   dig: fn("a*", dig),
   default: fn("aa*", ([fallback, ...given]) => (given.length === 0 || isEmpty(given[0]) ? fallback : given[0])),

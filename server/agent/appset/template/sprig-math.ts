@@ -76,7 +76,9 @@ export const MATH: Record<string, Callable> = {
   atoi: fn("s", ([s]) => (/^[+-]?\d+$/.test(s) ? int(BigInt(s.replace("+", ""))) : 0n)),
   toDecimal: fn("a", ([a]) => (/^[0-7]+$/.test(String(a)) ? BigInt(`0o${a}`) : 0n)),
   until: fn("i", ([count]) => (count < 0n ? steps(0n, count, -1n) : steps(0n, count, 1n))),
-  untilStep: fn("iii", ([from, to, by]) => ((to > from && by < 0n) || (to < from && by > 0n) ? [] : steps(from, to, by))),
+  untilStep: fn("iii", ([from, to, by]) =>
+    (to > from && by < 0n) || (to < from && by > 0n) ? [] : steps(from, to, by),
+  ),
   seq: fn("i*", (args) => seq(args)),
   randInt: fn("ii", ([from, to]) => {
     if (to <= from || to - from > 2n ** 47n) throw new TemplateError("invalid argument to Intn");

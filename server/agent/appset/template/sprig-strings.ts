@@ -15,19 +15,23 @@ function trimSet(text: string, set: string): string {
 const present = (args: Value[]) => args.filter((arg) => arg !== null && arg !== undefined);
 const indent = (width: bigint, content: string) => {
   if (width < 0n) throw new TemplateError("strings: negative Repeat count");
-  if (width > 10_000n || Number(width) * content.split("\n").length > 1_048_576) throw new TemplateError("an indent of more than 1 MiB");
+  if (width > 10_000n || Number(width) * content.split("\n").length > 1_048_576)
+    throw new TemplateError("an indent of more than 1 MiB");
   const pad = " ".repeat(Number(width));
   return pad + content.replaceAll("\n", `\n${pad}`);
 };
-const split = (separator: string, content: string): string[] => (separator === "" ? [...content] : content.split(separator));
+const split = (separator: string, content: string): string[] =>
+  separator === "" ? [...content] : content.split(separator);
 const numbered = (parts: string[]) => new StringMap(parts.map((part, i) => [`_${i}`, part]));
-const title = (content: string) => content.replace(/(?<![\p{L}\p{Nd}_]|[^\s\0-\x7f])\p{L}/gu, (letter) => letter.toUpperCase());
+const title = (content: string) =>
+  content.replace(/(?<![\p{L}\p{Nd}_]|[^\s\0-\x7f])\p{L}/gu, (letter) => letter.toUpperCase());
 
 /** Go slices bytes: where one would end inside a character there is a question mark in a box. */
 const bytes = (content: string, from: number, to: number) => {
   if (from > to) throw new TemplateError(`slice bounds out of range [${from}:${to}]`);
   const all = Buffer.from(content);
-  if (from < 0 || to > all.length) throw new TemplateError(`slice bounds out of range [${from}:${to}] with length ${all.length}`);
+  if (from < 0 || to > all.length)
+    throw new TemplateError(`slice bounds out of range [${from}:${to}] with length ${all.length}`);
   return all.subarray(from, to).toString("utf8");
 };
 
@@ -154,7 +158,9 @@ export const STRINGS: Record<string, Callable> = {
   upper: fn("s", ([s]) => s.toUpperCase()),
   lower: fn("s", ([s]) => s.toLowerCase()),
   title: fn("s", ([s]) => title(s)),
-  untitle: fn("s", ([s]) => (s as string).replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toLowerCase())),
+  untitle: fn("s", ([s]) =>
+    (s as string).replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toLowerCase()),
+  ),
   trim: fn("s", ([s]) => s.trim()),
   trimAll: fn("ss", ([set, s]) => trimSet(s, set)),
   trimall: fn("ss", ([set, s]) => trimSet(s, set)),
@@ -165,7 +171,8 @@ export const STRINGS: Record<string, Callable> = {
   contains: fn("ss", ([part, s]) => s.includes(part)),
   repeat: fn("is", ([count, s]) => {
     if (count < 0n) throw new TemplateError("strings: negative Repeat count");
-    if (Number(count) * s.length > 1_048_576 || count > 1_048_576n) throw new TemplateError("a repeat of more than 1 MiB");
+    if (Number(count) * s.length > 1_048_576 || count > 1_048_576n)
+      throw new TemplateError("a repeat of more than 1 MiB");
     return s.repeat(Number(count));
   }),
   replace: fn("sss", ([old, by, s], budget) => {
@@ -189,7 +196,9 @@ export const STRINGS: Record<string, Callable> = {
       .join(""),
   ),
   nospace: fn("s", ([s]) => s.replace(/\s+/g, "")),
-  swapcase: fn("s", ([s]) => (s as string).replace(/\p{L}/gu, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()))),
+  swapcase: fn("s", ([s]) =>
+    (s as string).replace(/\p{L}/gu, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())),
+  ),
   snakecase: fn("s", ([s]) => snake(s, "_")),
   kebabcase: fn("s", ([s]) => snake(s, "-")),
   camelcase: fn("s", ([s]) => pascal(s)),
@@ -217,7 +226,9 @@ export const STRINGS: Record<string, Callable> = {
     if (count === 0n) return new StringMap();
     const parts = split(separator, s);
     const most = Number(count);
-    return numbered(count < 0n || parts.length <= most ? parts : [...parts.slice(0, most - 1), parts.slice(most - 1).join(separator)]);
+    return numbered(
+      count < 0n || parts.length <= most ? parts : [...parts.slice(0, most - 1), parts.slice(most - 1).join(separator)],
+    );
   }),
   splitList: fn("ss", ([separator, s]) => split(separator, s)),
   sortAlpha: fn("a", ([list]) => asTexts(list).sort(byBytes)),

@@ -21,7 +21,9 @@ const abort = new AbortController();
 beforeAll(async () => {
   redis = await startRedis();
   // No cluster is needed: the applications name one that is not there.
-  home = new KubeClient({ server: "http://127.0.0.1:1", insecure: false } as ConstructorParameters<typeof KubeClient>[0]);
+  home = new KubeClient({ server: "http://127.0.0.1:1", insecure: false } as ConstructorParameters<
+    typeof KubeClient
+  >[0]);
 }, 30_000);
 afterAll(async () => {
   abort.abort();
@@ -34,12 +36,23 @@ const app = (name: string) =>
     apiVersion: "argoproj.io/v1alpha1",
     kind: "Application",
     metadata: { name, namespace: NAMESPACE, uid: name, resourceVersion: "1" },
-    spec: { project: "default", source: { repoURL: "https://h/x", path: "." }, destination: { name: "nowhere", namespace: name } },
+    spec: {
+      project: "default",
+      source: { repoURL: "https://h/x", path: "." },
+      destination: { name: "nowhere", namespace: name },
+    },
   }) as Application;
 
 test("an application that goes away before it is written holds up no other", async () => {
   const settings = new Settings();
-  const destinations = new Destinations({ home, own: NAMESPACE, settings, namespaces: [], changed: () => {}, signal: abort.signal });
+  const destinations = new Destinations({
+    home,
+    own: NAMESPACE,
+    settings,
+    namespaces: [],
+    changed: () => {},
+    signal: abort.signal,
+  });
   const store = new Store(home, NAMESPACE);
   const projects = new Projects();
   projects.replace([]);
@@ -66,7 +79,10 @@ test("an application that goes away before it is written holds up no other", asy
       cache.changed(name);
     }
     store.gone("gone");
-    await until("the tree of the application that is there", async () => (await reader.exists("app|resources-tree|there|1.8.3.gz")) === 1);
+    await until(
+      "the tree of the application that is there",
+      async () => (await reader.exists("app|resources-tree|there|1.8.3.gz")) === 1,
+    );
     expect(await reader.keys("app|*|gone|*")).toEqual([]);
   } finally {
     await cache.stop();

@@ -86,7 +86,8 @@ export class ArgoCache {
   configure(configMaps: readonly KubeObject[]): void {
     const options = readCacheOptions(configMaps, this.#with.env);
     if (JSON.stringify(options) === JSON.stringify(this.#options)) return;
-    for (const problem of options.problems) this.#with.deps.log.warn({ problem }, "nothing is written for argocd-server");
+    for (const problem of options.problems)
+      this.#with.deps.log.warn({ problem }, "nothing is written for argocd-server");
     this.#options = options;
     void this.#open();
   }
@@ -104,7 +105,10 @@ export class ArgoCache {
     if (!this.#connection?.usable) return;
     this.#schedule.changed(name);
     const ended = new AbortController();
-    await Promise.race([this.#run(name), sleep(ANSWER_MS, undefined, { ref: false, signal: ended.signal }).catch(() => undefined)]);
+    await Promise.race([
+      this.#run(name),
+      sleep(ANSWER_MS, undefined, { ref: false, signal: ended.signal }).catch(() => undefined),
+    ]);
     ended.abort();
   }
 
@@ -152,11 +156,15 @@ export class ArgoCache {
       },
       failed: (message) => {
         if (epoch !== this.#epoch) return;
-        deps.log.warn({ redis: server, error: message }, "the Redis of argocd-server cannot be written; its UI shows what it had");
+        deps.log.warn(
+          { redis: server, error: message },
+          "the Redis of argocd-server cannot be written; its UI shows what it had",
+        );
         this.#up.set(0);
         this.#rest();
         // Another password may have been set since.
-        if (/NOAUTH|WRONGPASS|invalid.*password|NOPERM/i.test(message)) this.#later(PASSWORD_MS, () => void this.#open());
+        if (/NOAUTH|WRONGPASS|invalid.*password|NOPERM/i.test(message))
+          this.#later(PASSWORD_MS, () => void this.#open());
       },
     });
     this.#connection = connection;
@@ -175,7 +183,9 @@ export class ArgoCache {
       return undefined;
     }
     const value = (found.value.items[0]?.data as Record<string, unknown> | undefined)?.[PASSWORD.key];
-    return typeof value === "string" && value ? new Secret(Buffer.from(value, "base64").toString("utf8").trim()) : undefined;
+    return typeof value === "string" && value
+      ? new Secret(Buffer.from(value, "base64").toString("utf8").trim())
+      : undefined;
   }
 
   /** What was written before may be gone. */
@@ -205,7 +215,9 @@ export class ArgoCache {
     const epoch = this.#epoch;
     const timers = this.#timers;
     const round = async () => {
-      await work().catch((error: Error) => this.#with.deps.log.error({ error: error.stack }, "writing for argocd-server threw"));
+      await work().catch((error: Error) =>
+        this.#with.deps.log.error({ error: error.stack }, "writing for argocd-server threw"),
+      );
       if (epoch !== this.#epoch || timers !== this.#timers || !this.#connection?.usable) return;
       this.#later(ms, () => void round());
     };

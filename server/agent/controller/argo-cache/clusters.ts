@@ -14,7 +14,11 @@ const SILENT_MS = 60_000;
 const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+/, "");
 
 /** A cluster by what its applications have found; one without applications is not asked. */
-export async function clusterInfo(open: Destination | undefined, applications: number, now: number): Promise<ClusterInfo> {
+export async function clusterInfo(
+  open: Destination | undefined,
+  applications: number,
+  now: number,
+): Promise<ClusterInfo> {
   const attemptedAt = seconds(now);
   const unknown = { status: "Unknown" as const, attemptedAt };
   if (!open) {

@@ -61,7 +61,20 @@ test.each<[string, () => ReturnType<typeof connect>, RegExp]>([
 
 test("a user who may not publish nor count listeners writes all the same", async () => {
   const admin = new Redis({ port: redis.port, password: PASSWORD.reveal() });
-  await admin.call("ACL", "SETUSER", "writer", "on", ">pw", "~*", "+set", "+del", "+ping", "+info", "+select", "+client");
+  await admin.call(
+    "ACL",
+    "SETUSER",
+    "writer",
+    "on",
+    ">pw",
+    "~*",
+    "+set",
+    "+del",
+    "+ping",
+    "+info",
+    "+select",
+    "+client",
+  );
   const { connection, state } = connect({ username: "writer" }, new Secret("pw"));
   try {
     expect(await state).toBe("ready");

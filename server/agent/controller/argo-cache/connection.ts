@@ -40,7 +40,9 @@ export class Connection {
       db,
       ...(username ? { username } : {}),
       ...(password ? { password: password.reveal() } : {}),
-      ...(tls ? { tls: { ca: tls.ca, cert: tls.cert, key: tls.key, rejectUnauthorized: !tls.insecure, servername: host } } : {}),
+      ...(tls
+        ? { tls: { ca: tls.ca, cert: tls.cert, key: tls.key, rejectUnauthorized: !tls.insecure, servername: host } }
+        : {}),
       connectTimeout: CONNECT_MS,
       maxRetriesPerRequest: 0,
       enableOfflineQueue: false,
@@ -50,7 +52,9 @@ export class Connection {
       retryStrategy: (times) => RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!,
     });
     this.#redis.on("ready", () => void this.#greet());
-    this.#redis.on("error", (error) => this.#fail(error.message || (error as NodeJS.ErrnoException).code || "no connection"));
+    this.#redis.on("error", (error) =>
+      this.#fail(error.message || (error as NodeJS.ErrnoException).code || "no connection"),
+    );
     this.#redis.on("close", () => this.#fail("the connection was closed"));
   }
 
@@ -117,7 +121,11 @@ export class Connection {
       if (!answers) return undefined;
       // One that takes commands and does not answer them would hold up each of the next ones as long.
       if (/timed out/i.test(message)) this.#redis.disconnect(true);
-      else this.#greeting = setTimeout(() => void this.#greet(), REFUSED_MS[Math.min(this.#refusals++, REFUSED_MS.length - 1)]).unref();
+      else
+        this.#greeting = setTimeout(
+          () => void this.#greet(),
+          REFUSED_MS[Math.min(this.#refusals++, REFUSED_MS.length - 1)],
+        ).unref();
       return undefined;
     } finally {
       clearTimeout(timer);

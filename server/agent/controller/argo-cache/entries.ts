@@ -73,13 +73,22 @@ export class Entries {
     return removed;
   }
 
-  async #states(name: string, entry: Entry, app: Application, destination: Destination, memory: Memory): Promise<Written> {
+  async #states(
+    name: string,
+    entry: Entry,
+    app: Application,
+    destination: Destination,
+    memory: Memory,
+  ): Promise<Written> {
     const { connection, options, access } = this.#with;
     const parts = partsOf(app, destination, memory);
     const states = fingerprint(parts, memory.ignoring, options.hiddenAnnotations);
     const key = storedKey(managedKey(name), options.compression);
     if (entry.states === states && (await connection.renew([key], access.ttlSeconds))) return "unchanged";
-    const packed = await encodeList(managedResources(app, destination, parts, options.hiddenAnnotations), options.compression);
+    const packed = await encodeList(
+      managedResources(app, destination, parts, options.hiddenAnnotations),
+      options.compression,
+    );
     // An old entry would be believed.
     const written = packed ? await connection.set(key, packed, access.ttlSeconds) : await connection.remove([key]);
     if (!written) return "failed";
@@ -103,7 +112,11 @@ export class Entries {
   }
 
   /** What belongs to no application, where the project wants to know: all kinds are listed for it, so only when the last look did so too. */
-  async #orphans(look: Parameters<typeof orphanNodes>[0], { orphans, orphansAt }: Memory, entry: Entry): Promise<ResourceNode[]> {
+  async #orphans(
+    look: Parameters<typeof orphanNodes>[0],
+    { orphans, orphansAt }: Memory,
+    entry: Entry,
+  ): Promise<ResourceNode[]> {
     if (!orphans?.length) {
       entry.orphans = undefined;
       return [];

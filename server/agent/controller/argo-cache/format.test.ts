@@ -24,11 +24,14 @@ test("keys are those that Argo CD's cache has, and the channel has no ending", (
 async function* items(n: number) {
   for (let i = 0; i < n; i++) yield { i, text: "x".repeat(100) };
 }
-test.each([0, 1, 1_000])("a list of %p items is the same in pieces as in one, with and without compression", async (n) => {
-  const whole = Array.from({ length: n }, (_, i) => ({ i, text: "x".repeat(100) }));
-  expect(JSON.parse(gunzipSync((await encodeList(items(n), "gzip"))!).toString())).toEqual(whole);
-  expect((await encodeList(items(n), "none"))!.toString()).toBe((await encode(whole, "none")).toString());
-});
+test.each([0, 1, 1_000])(
+  "a list of %p items is the same in pieces as in one, with and without compression",
+  async (n) => {
+    const whole = Array.from({ length: n }, (_, i) => ({ i, text: "x".repeat(100) }));
+    expect(JSON.parse(gunzipSync((await encodeList(items(n), "gzip"))!).toString())).toEqual(whole);
+    expect((await encodeList(items(n), "none"))!.toString()).toBe((await encode(whole, "none")).toString());
+  },
+);
 
 test("a list whose item cannot be made fails, and leaves nothing running", async () => {
   const broken = async function* () {
@@ -70,9 +73,17 @@ test.each<[Record<string, string>, NodeJS.ProcessEnv, object]>([
     {},
     { server: "[2001:db8::1]:6380", db: 2, compression: "none" },
   ],
-  [{ "redis.server": "a:1" }, { OUTPOST_ARGOCD_REDIS_SERVER: "b:2", OUTPOST_ARGOCD_REDIS_DB: "4" }, { server: "b:2", db: 4 }],
+  [
+    { "redis.server": "a:1" },
+    { OUTPOST_ARGOCD_REDIS_SERVER: "b:2", OUTPOST_ARGOCD_REDIS_DB: "4" },
+    { server: "b:2", db: 4 },
+  ],
   [{ "redis.server": "a:1" }, { OUTPOST_ARGOCD_REDIS_SERVER: "off" }, { problems: [] }],
-  [{ "redis.server": "http://a:1" }, {}, { problems: ["redis.server must be a host and a port, for example argocd-redis:6379"] }],
+  [
+    { "redis.server": "http://a:1" },
+    {},
+    { problems: ["redis.server must be a host and a port, for example argocd-redis:6379"] },
+  ],
   [{ "redis.server": "a:1", "redis.db": "x" }, {}, { problems: ["redis.db must be a number, for example 0"] }],
   [{ "redis.server": "a:1", "redis.compression": "lz4" }, {}, { problems: ["redis.compression must be gzip or none"] }],
 ])("options of %j", (data, env, want) => {

@@ -86,7 +86,9 @@ function hostInfo(name: string, host: Host, pods: readonly KubeObject[], wanted:
       capacity: host.capacity[resourceName]!,
     };
   });
-  const labels = Object.fromEntries(wanted.flatMap((label) => (host.labels[label] === undefined ? [] : [[label, host.labels[label]]])));
+  const labels = Object.fromEntries(
+    wanted.flatMap((label) => (host.labels[label] === undefined ? [] : [[label, host.labels[label]]])),
+  );
   return {
     name,
     ...(resourcesInfo.length ? { resourcesInfo } : {}),
@@ -111,7 +113,8 @@ async function read(destination: Destination): Promise<ReadonlyMap<string, Host>
   for await (const pod of pages(destination, PODS, MAX_PODS)) {
     const host = hosts.get(pod.spec?.nodeName);
     if (!host || hasEnded(pod)) continue;
-    for (const [what, value] of Object.entries(podRequests(pod))) host.requested[what] = (host.requested[what] ?? 0) + value;
+    for (const [what, value] of Object.entries(podRequests(pod)))
+      host.requested[what] = (host.requested[what] ?? 0) + value;
   }
   return hosts;
 }
@@ -120,9 +123,13 @@ async function* pages({ client }: Destination, resource: Resource, most: number)
   let next: string | undefined;
   let left = most;
   do {
-    const page = await client.json<{ items?: KubeObject[]; metadata?: { continue?: string } }>("GET", resourcePath(resource), {
-      query: { limit: PAGE, continue: next },
-    });
+    const page = await client.json<{ items?: KubeObject[]; metadata?: { continue?: string } }>(
+      "GET",
+      resourcePath(resource),
+      {
+        query: { limit: PAGE, continue: next },
+      },
+    );
     if (page.kind !== "done") return;
     yield* page.value.items ?? [];
     left -= PAGE;

@@ -106,7 +106,11 @@ async function comparedStates(
 /** Where the API server cannot be asked to try: the fields that Git names have its values, lists are taken whole. */
 function laidOver(live: unknown, wanted: unknown): unknown {
   if (!isMap(live) || !isMap(wanted)) return wanted;
-  return { ...live, ...Object.fromEntries(Object.entries(wanted).map(([key, value]) => [key, laidOver(live[key], value)])) };
+  return {
+    ...live,
+    ...Object.fromEntries(Object.entries(wanted).map(([key, value]) => [key, laidOver(live[key], value)])),
+  };
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

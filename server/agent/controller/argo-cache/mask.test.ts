@@ -14,7 +14,11 @@ const b64 = (text: string) => Buffer.from(text).toString("base64");
 
 test.each<[string, (KubeObject | undefined)[], unknown[]]>([
   ["equal values look equal", [secret({ k: "x" }), secret({ k: "x" })], [{ k: A }, { k: A }]],
-  ["different values look different", [secret({ k: "x" }), secret({ k: "y" }), secret({ k: "z" })], [{ k: A }, { k: B }, { k: C }]],
+  [
+    "different values look different",
+    [secret({ k: "x" }), secret({ k: "y" }), secret({ k: "z" })],
+    [{ k: A }, { k: B }, { k: C }],
+  ],
   [
     "each key counts for itself",
     [secret({ a: "x", b: "y" }), secret({ a: "y", b: "y" })],
@@ -24,7 +28,11 @@ test.each<[string, (KubeObject | undefined)[], unknown[]]>([
     ],
   ],
   ["a key that one lacks", [secret({ a: "x" }), secret({ b: "x" })], [{ a: A }, { b: A }]],
-  ["text is what it becomes", [secret(undefined, undefined, { stringData: { k: "x" } }), secret({ k: b64("x") })], [{ k: A }, { k: A }]],
+  [
+    "text is what it becomes",
+    [secret(undefined, undefined, { stringData: { k: "x" } }), secret({ k: b64("x") })],
+    [{ k: A }, { k: A }],
+  ],
   ["no value", [secret({ k: null }), secret({ k: "" })], [{ k: A }, { k: A }]],
   ["an absent state", [undefined, secret({ k: "x" })], [undefined, { k: A }]],
   ["no data", [secret(undefined), secret({ k: "x" })], [undefined, { k: A }]],

@@ -14,7 +14,9 @@ type Values = Record<string, unknown>;
 export function hideSecrets(states: readonly State[], hiddenAnnotations: readonly string[] = []): State[] {
   const copies = states.map((state) => state && encodedData(structuredClone(state)));
   const applied = copies.map((copy) => (copy ? lastApplied(copy) : undefined));
-  const all = [...copies, ...applied.map((one) => (one === "unreadable" ? undefined : one))].filter((one) => one !== undefined);
+  const all = [...copies, ...applied.map((one) => (one === "unreadable" ? undefined : one))].filter(
+    (one) => one !== undefined,
+  );
 
   hide(all.map(({ data }) => data as unknown));
   const annotations = all.map(({ metadata }) => metadata?.annotations as unknown);

@@ -9,7 +9,10 @@ const object = (apiVersion: string, kind: string, more: object, annotations?: Re
 });
 const service = (name: string, namespace = "web") => ({ kind: "Service", namespace, name });
 const balancer = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } };
-const rule = (host: string | undefined, name: string) => ({ host, http: { paths: [{ path: "/a*", backend: { service: { name } } }] } });
+const rule = (host: string | undefined, name: string) => ({
+  host,
+  http: { paths: [{ path: "/a*", backend: { service: { name } } }] },
+});
 
 test.each<[string, KubeObject, object | undefined]>([
   ["a Service", object("v1", "Service", { spec: { selector: { app: "web" } } }), { targetLabels: { app: "web" } }],
@@ -53,7 +56,12 @@ test.each<[string, KubeObject, object | undefined]>([
     object("gateway.networking.k8s.io/v1", "HTTPRoute", {
       spec: { parentRefs: [{ name: "gate" }], rules: [{ backendRefs: [{ name: "one" }] }] },
     }),
-    { targetRefs: [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "web", name: "gate" }, service("one")] },
+    {
+      targetRefs: [
+        { group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "web", name: "gate" },
+        service("one"),
+      ],
+    },
   ],
   [
     "a Gateway",
@@ -79,7 +87,11 @@ test.each<[string, KubeObject, object | undefined]>([
     { externalURLs: ["Docs|https://a.example"] },
   ],
   ["what has no traffic", object("v1", "ConfigMap", {}), undefined],
-  ["an Ingress of an odd shape", object("networking.k8s.io/v1", "Ingress", { spec: { rules: [null, 3, { http: { paths: "x" } }] } }), {}],
+  [
+    "an Ingress of an odd shape",
+    object("networking.k8s.io/v1", "Ingress", { spec: { rules: [null, 3, { http: { paths: "x" } }] } }),
+    {},
+  ],
 ])("%s", (_name, given, want) => {
   expect(networkingOf(given)).toEqual(want);
 });

@@ -74,7 +74,10 @@ const balancers = ({ status }: KubeObject): Address[] =>
 
 function ingress(object: KubeObject): Networking {
   const { spec, metadata } = object;
-  const backends = [spec?.backend, ...list(spec?.rules).flatMap((rule) => list(rule.http?.paths).map(({ backend }) => backend))];
+  const backends = [
+    spec?.backend,
+    ...list(spec?.rules).flatMap((rule) => list(rule.http?.paths).map(({ backend }) => backend)),
+  ];
   const names = backends.flatMap((backend) => text(backend?.service?.name) ?? text(backend?.serviceName) ?? []);
   return {
     targetRefs: names.map((name) => ref({ kind: "Service", namespace: metadata.namespace, name })),
@@ -84,7 +87,9 @@ function ingress(object: KubeObject): Networking {
 }
 
 function virtualService({ spec, metadata }: KubeObject): Networking {
-  const hosts = list(spec?.http).flatMap(({ route: routes }) => list(routes).flatMap(({ destination }) => text(destination?.host) ?? []));
+  const hosts = list(spec?.http).flatMap(({ route: routes }) =>
+    list(routes).flatMap(({ destination }) => text(destination?.host) ?? []),
+  );
   return {
     targetRefs: hosts.map((host) => {
       const [name, namespace = metadata.namespace] = host.split(".");

@@ -77,7 +77,8 @@ function infoOf(object: KubeObject, customLabels: readonly string[]): InfoItem[]
   const { annotations, labels } = object.metadata;
   const revision = revisionOf(object);
   const items = revision > 0 ? [{ name: "Revision", value: `Rev:${revision}` }] : [];
-  for (const label of customLabels) if (labels?.[label] !== undefined) items.push({ name: label, value: labels[label] });
+  for (const label of customLabels)
+    if (labels?.[label] !== undefined) items.push({ name: label, value: labels[label] });
   if (group === "" && object.kind === "Pod") items.push(...podInfo(object));
   const managedBy = annotations?.[MANAGED_BY];
   if (group === "argoproj.io" && object.kind === "Application" && managedBy !== undefined)

@@ -22,7 +22,8 @@ const MAX_LIST = 100;
 
 /** `argocd-cmd-params-cm` names the Redis; the environment may name another one. `argocd-cm` says what is shown and what is hidden. */
 export function readCacheOptions(configMaps: readonly KubeObject[], env: NodeJS.ProcessEnv = {}): CacheOptions {
-  const dataOf = (name: string) => (configMaps.find(({ metadata }) => metadata.name === name)?.data ?? {}) as Record<string, unknown>;
+  const dataOf = (name: string) =>
+    (configMaps.find(({ metadata }) => metadata.name === name)?.data ?? {}) as Record<string, unknown>;
   const [params, settings] = [dataOf("argocd-cmd-params-cm"), dataOf("argocd-cm")];
   const problems: string[] = [];
   const text = (value: unknown) => (typeof value === "string" ? value.trim() : "");
@@ -56,7 +57,8 @@ export function readCacheOptions(configMaps: readonly KubeObject[], env: NodeJS.
   };
 }
 
-const withPort = (server: string): string => (/:\d+$/.test(server) && !server.endsWith("]") ? server : `${server}:${DEFAULT_PORT}`);
+const withPort = (server: string): string =>
+  /:\d+$/.test(server) && !server.endsWith("]") ? server : `${server}:${DEFAULT_PORT}`;
 
 /** How to reach the Redis besides its address: what Argo CD takes as flags or from its environment. */
 export interface CacheAccess {
@@ -71,9 +73,11 @@ const HOUR_SECONDS = 3_600;
 export function readCacheAccess(env: NodeJS.ProcessEnv, read: (file: string) => string): CacheAccess {
   const file = (name: string) => (env[name] ? read(env[name]!) : undefined);
   const how = env.OUTPOST_ARGOCD_REDIS_TLS || "false";
-  if (!["true", "false", "insecure"].includes(how)) throw new Error("OUTPOST_ARGOCD_REDIS_TLS must be true, false or insecure");
+  if (!["true", "false", "insecure"].includes(how))
+    throw new Error("OUTPOST_ARGOCD_REDIS_TLS must be true, false or insecure");
   const size = Number(env.ARGOCD_APPLICATION_TREE_SHARD_SIZE || 0);
-  if (!Number.isInteger(size) || size < 0 || size > 1_000) throw new Error("ARGOCD_APPLICATION_TREE_SHARD_SIZE must be from 0 to 1000");
+  if (!Number.isInteger(size) || size < 0 || size > 1_000)
+    throw new Error("ARGOCD_APPLICATION_TREE_SHARD_SIZE must be from 0 to 1000");
   return {
     ...(env.OUTPOST_ARGOCD_REDIS_USERNAME ? { username: env.OUTPOST_ARGOCD_REDIS_USERNAME } : {}),
     ...(how === "false"

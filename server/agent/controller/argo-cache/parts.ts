@@ -36,8 +36,10 @@ export function partsOf(app: Application, destination: Destination, { wanted, ve
     parts.set(target.key, { key: target.key, target, ...(live ? { live } : {}), hook: false, modified });
   }
   const here = destination.live.ofApp(label);
-  for (const live of prunable(here, all, mine)) parts.set(keyOf(live), { key: keyOf(live), live, hook: false, modified: false });
-  for (const [key, live] of here) if (hookOf(live) && mine(live)) parts.set(key, { key, live, hook: true, modified: false });
+  for (const live of prunable(here, all, mine))
+    parts.set(keyOf(live), { key: keyOf(live), live, hook: false, modified: false });
+  for (const [key, live] of here)
+    if (hookOf(live) && mine(live)) parts.set(key, { key, live, hook: true, modified: false });
   return [...parts.values()].sort((a, b) => compare(a.key, b.key));
 }
 

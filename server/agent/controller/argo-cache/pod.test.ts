@@ -29,9 +29,24 @@ test.each<[string, KubeObject, string, string]>([
     "CrashLoopBackOff",
     "1/2",
   ],
-  ["ended", pod({}, { phase: "Succeeded", containerStatuses: [{ state: { terminated: { reason: "Completed" } } }] }), "Completed", "0/2"],
-  ["by a signal", pod({}, { phase: "Failed", containerStatuses: [{ state: { terminated: { signal: 9 } } }] }), "Signal:9", "0/2"],
-  ["by its code", pod({}, { phase: "Failed", containerStatuses: [{ state: { terminated: { exitCode: 3 } } }] }), "ExitCode:3", "0/2"],
+  [
+    "ended",
+    pod({}, { phase: "Succeeded", containerStatuses: [{ state: { terminated: { reason: "Completed" } } }] }),
+    "Completed",
+    "0/2",
+  ],
+  [
+    "by a signal",
+    pod({}, { phase: "Failed", containerStatuses: [{ state: { terminated: { signal: 9 } } }] }),
+    "Signal:9",
+    "0/2",
+  ],
+  [
+    "by its code",
+    pod({}, { phase: "Failed", containerStatuses: [{ state: { terminated: { exitCode: 3 } } }] }),
+    "ExitCode:3",
+    "0/2",
+  ],
   [
     "one has ended and another runs",
     pod({}, { phase: "Running", containerStatuses: [{ state: { terminated: { reason: "Completed" } } }, running] }),
@@ -39,7 +54,12 @@ test.each<[string, KubeObject, string, string]>([
     "1/2",
   ],
   ["evicted", pod({}, { phase: "Failed", reason: "Evicted" }), "Evicted", "0/2"],
-  ["gated", pod({}, { phase: "Pending", conditions: [{ type: "PodScheduled", reason: "SchedulingGated" }] }), "SchedulingGated", "0/2"],
+  [
+    "gated",
+    pod({}, { phase: "Pending", conditions: [{ type: "PodScheduled", reason: "SchedulingGated" }] }),
+    "SchedulingGated",
+    "0/2",
+  ],
   [
     "starting",
     pod(
@@ -71,7 +91,12 @@ test.each<[string, KubeObject, string, string]>([
     "Running",
     "2/3",
   ],
-  ["being deleted", pod({}, { phase: "Running", containerStatuses: [running, running] }, leaving), "Terminating", "2/2"],
+  [
+    "being deleted",
+    pod({}, { phase: "Running", containerStatuses: [running, running] }, leaving),
+    "Terminating",
+    "2/2",
+  ],
   ["its node is lost", pod({}, { phase: "Running", reason: "NodeLost" }, leaving), "Unknown", "0/2"],
   ["deleted after its end", pod({}, { phase: "Succeeded" }, leaving), "Succeeded", "0/2"],
   ["of an odd shape", pod({ containers: "x" }, { phase: "Pending", containerStatuses: [null, 3] }), "Pending", "0/0"],
@@ -80,7 +105,10 @@ test.each<[string, KubeObject, string, string]>([
 });
 
 test("restarts are counted, and one that has ended asks for nothing", () => {
-  const one = pod({ nodeName: "n" }, { phase: "Running", containerStatuses: [{ ...running, restartCount: 2 }, { restartCount: 1 }] });
+  const one = pod(
+    { nodeName: "n" },
+    { phase: "Running", containerStatuses: [{ ...running, restartCount: 2 }, { restartCount: 1 }] },
+  );
   expect(shown(one)).toMatchObject({ "Restart Count": "3", Node: "n", cpu: "0", memory: "0" });
   expect(Object.keys(shown(pod({}, { phase: "Failed" })))).toEqual(["Status Reason", "Node", "Containers"]);
 });
@@ -89,8 +117,16 @@ const asks = (cpu: string) => ({ resources: { requests: { cpu } } });
 test.each<[string, object, number]>([
   ["the sum of the containers", { containers: [asks("100m"), asks("0.2")] }, 300],
   ["the largest step of the start", { containers: [asks("100m")], initContainers: [asks("1"), asks("500m")] }, 1_000],
-  ["sidecars beside the containers", { containers: [asks("100m")], initContainers: [{ ...sidecar, ...asks("50m") }] }, 150],
-  ["a step beside the sidecar before it", { containers: [asks("1m")], initContainers: [{ ...sidecar, ...asks("50m") }, asks("1")] }, 1_050],
+  [
+    "sidecars beside the containers",
+    { containers: [asks("100m")], initContainers: [{ ...sidecar, ...asks("50m") }] },
+    150,
+  ],
+  [
+    "a step beside the sidecar before it",
+    { containers: [asks("1m")], initContainers: [{ ...sidecar, ...asks("50m") }, asks("1")] },
+    1_050,
+  ],
   ["the overhead on top", { containers: [asks("100m")], overhead: { cpu: "10m" } }, 110],
   ["the Pod's own request", { containers: [asks("100m")], resources: { requests: { cpu: "2" } } }, 2_000],
 ])("requests: %s", (_name, spec, want) => {

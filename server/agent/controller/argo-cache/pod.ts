@@ -29,7 +29,8 @@ interface Container {
 }
 
 /** What comes from a cluster may be of any shape. */
-const list = <T>(value: unknown): T[] => (Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : []);
+const list = <T>(value: unknown): T[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
 
 const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === "Always";
 export const hasEnded = (pod: KubeObject): boolean => ["Succeeded", "Failed"].includes(pod.status?.phase);
@@ -65,7 +66,11 @@ function stateOf({ spec = {}, status = {} }: KubeObject): { reason: string; read
   const conditions = list<{ type?: string; status?: string; reason?: string }>(status.conditions);
   const gated = conditions.some((one) => one.type === "PodScheduled" && one.reason === "SchedulingGated");
   const inits = new Map(list<Container>(spec.initContainers).map((one) => [one.name, one]));
-  const found = { reason: String(gated ? "SchedulingGated" : status.reason || status.phase || ""), ready: 0, restarts: 0 };
+  const found = {
+    reason: String(gated ? "SchedulingGated" : status.reason || status.phase || ""),
+    ready: 0,
+    restarts: 0,
+  };
 
   let initializing = false;
   for (const [i, container] of list<ContainerStatus>(status.initContainerStatuses).entries()) {
@@ -131,4 +136,6 @@ export function podRequests({ spec = {} }: KubeObject): Requests {
 }
 
 const requestsOf = (given: unknown): Requests =>
-  typeof given === "object" && given !== null ? Object.fromEntries(Object.entries(given).map(([name, value]) => [name, milli(value)])) : {};
+  typeof given === "object" && given !== null
+    ? Object.fromEntries(Object.entries(given).map(([name, value]) => [name, milli(value)]))
+    : {};

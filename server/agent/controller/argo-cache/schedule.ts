@@ -62,7 +62,9 @@ export class Schedule {
     const entry = this.#entry(name);
     const now = this.#now();
     entry.unsettled = result.unsettled ? entry.unsettled + 1 : 0;
-    const follow = result.unsettled ? FOLLOW_MS[Math.min(entry.unsettled, FOLLOW_MS.length) - 1]! : Number.POSITIVE_INFINITY;
+    const follow = result.unsettled
+      ? FOLLOW_MS[Math.min(entry.unsettled, FOLLOW_MS.length) - 1]!
+      : Number.POSITIVE_INFINITY;
     entry.writtenAt = now;
     // Not all at once: so many were written when the program began.
     const next = now + Math.min(follow, this.#renewMs * (0.8 + Math.random() * 0.2));
@@ -72,7 +74,8 @@ export class Schedule {
   /** The entries are gone, or can no longer be trusted. */
   lost(): void {
     let at = this.#now();
-    for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: at++, states: undefined, tree: undefined });
+    for (const entry of this.#entries.values())
+      Object.assign(entry, { dueAt: at++, states: undefined, tree: undefined });
   }
 
   forget(name: string): Entry | undefined {
@@ -98,7 +101,13 @@ export class Schedule {
   #entry(name: string): Entry {
     let entry = this.#entries.get(name);
     if (!entry) {
-      entry = { dueAt: Number.POSITIVE_INFINITY, writtenAt: Number.NEGATIVE_INFINITY, changedAt: 0, shards: 1, unsettled: 0 };
+      entry = {
+        dueAt: Number.POSITIVE_INFINITY,
+        writtenAt: Number.NEGATIVE_INFINITY,
+        changedAt: 0,
+        shards: 1,
+        unsettled: 0,
+      };
       this.#entries.set(name, entry);
     }
     return entry;

@@ -92,8 +92,11 @@ async function nodesOf(
       const { group, version } = gvkOf({ apiVersion, kind });
       const known = byUid.get(uid);
       const resource = known ? undefined : await client.discovery.find(group, version, kind);
-      const namespaced = resource?.kind === "done" ? resource.value.namespaced : known?.metadata.namespace !== undefined;
-      refs.push(refOf({ group, version, kind, namespace: namespaced ? object.metadata.namespace : undefined, name, uid }));
+      const namespaced =
+        resource?.kind === "done" ? resource.value.namespaced : known?.metadata.namespace !== undefined;
+      refs.push(
+        refOf({ group, version, kind, namespace: namespaced ? object.metadata.namespace : undefined, name, uid }),
+      );
     }
     // Those that name no owner are known by their names.
     for (const uid of parents) {
@@ -105,12 +108,17 @@ async function nodesOf(
   };
   const nodes: ResourceNode[] = [];
   for (const object of roots) nodes.push(nodeOf(object, judge.of(object), await parentsOf(object, []), customLabels));
-  for (const { object, parents } of found) nodes.push(nodeOf(object, judge.of(object), await parentsOf(object, parents), customLabels));
+  for (const { object, parents } of found)
+    nodes.push(nodeOf(object, judge.of(object), await parentsOf(object, parents), customLabels));
   return { nodes, objects };
 }
 
 /** What the project does not permit is not shown, nor what came of it. */
-function permitted(destination: Destination, roots: readonly KubeObject[], found: { object: KubeObject; parents: string[] }[]) {
+function permitted(
+  destination: Destination,
+  roots: readonly KubeObject[],
+  found: { object: KubeObject; parents: string[] }[],
+) {
   if (!destination.refuse) return found;
   const shown = new Set(roots.map(({ metadata }) => metadata.uid));
   return found.filter(({ object, parents }) => {
@@ -120,13 +128,17 @@ function permitted(destination: Destination, roots: readonly KubeObject[], found
   });
 }
 
-const fullName = ({ group = "", kind, namespace = "", name }: ResourceNode): string => `${group}/${kind}/${namespace}/${name}`;
+const fullName = ({ group = "", kind, namespace = "", name }: ResourceNode): string =>
+  `${group}/${kind}/${namespace}/${name}`;
 function byFullName(a: ResourceNode, b: ResourceNode): number {
   return compare(fullName(a), fullName(b));
 }
 
 /** A tree in pieces of so many items; the first one says how many there are. Without a size it is one piece. */
-export function shardsOf({ nodes = [], orphanedNodes = [], hosts = [] }: ApplicationTree, size: number): ApplicationTree[] {
+export function shardsOf(
+  { nodes = [], orphanedNodes = [], hosts = [] }: ApplicationTree,
+  size: number,
+): ApplicationTree[] {
   const whole = treeOf(nodes, orphanedNodes, hosts);
   if (size <= 0) return [whole];
   const shards: ApplicationTree[] = [];

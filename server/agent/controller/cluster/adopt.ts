@@ -66,7 +66,9 @@ export class Adoption {
       return byOwner;
     }
     const isWanted = (object: KubeObject) => claim.wanted.has(keyOf(object));
-    const marked = (byOwner.value.get(owner) ?? []).filter((object) => isWanted(object) || !isMade(object, claim.listed));
+    const marked = (byOwner.value.get(owner) ?? []).filter(
+      (object) => isWanted(object) || !isMade(object, claim.listed),
+    );
     const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter(isWanted);
     const taken: KubeObject[] = [];
     let failure: Failure | undefined;
@@ -123,7 +125,12 @@ export class Adoption {
 }
 
 /** The uid keeps a newer object of the same name from being taken for this one. */
-function putLabel(client: KubeClient, resource: Resource, { metadata: { namespace, name, uid } }: KubeObject, label: string) {
+function putLabel(
+  client: KubeClient,
+  resource: Resource,
+  { metadata: { namespace, name, uid } }: KubeObject,
+  label: string,
+) {
   const patch = { metadata: { uid, labels: { [META.app]: label } } };
   return client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
 }
@@ -140,4 +147,6 @@ const claimant = (object: KubeObject, tracking: Tracking): string | undefined =>
  */
 const isMade = (object: KubeObject, listed: ReadonlySet<string>): boolean =>
   (object.metadata.ownerReferences?.length ?? 0) > 0 ||
-  (object.kind === "PersistentVolumeClaim" && !object.metadata.annotations?.[META.trackingId] && !listed.has(keyOf(object)));
+  (object.kind === "PersistentVolumeClaim" &&
+    !object.metadata.annotations?.[META.trackingId] &&
+    !listed.has(keyOf(object)));

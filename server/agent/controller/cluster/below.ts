@@ -102,8 +102,18 @@ export class Below {
   async list(resource: Resource, namespace: string | undefined, ask: Ask): Promise<KubeObject[]> {
     const { share } = this.#options;
     const { group, version, kind } = resource;
-    const key = [this.#destination.id, group, version, kind, namespace ?? "", ask.labelSelector ?? "", ask.accept ?? ""].join("|");
-    const listed = await (share ? share(key, () => this.#pages(resource, namespace, ask)) : this.#pages(resource, namespace, ask));
+    const key = [
+      this.#destination.id,
+      group,
+      version,
+      kind,
+      namespace ?? "",
+      ask.labelSelector ?? "",
+      ask.accept ?? "",
+    ].join("|");
+    const listed = await (share
+      ? share(key, () => this.#pages(resource, namespace, ask))
+      : this.#pages(resource, namespace, ask));
     this.truncated ||= listed.truncated === true;
     if (listed.unseen) this.unseen.push(listed.unseen);
     return listed.items;
@@ -139,4 +149,6 @@ export class Below {
 
 const WORKLOADS = ["apps/Deployment", "apps/StatefulSet", "apps/DaemonSet", "batch/CronJob", "/Service"];
 const mayDescend = (object: KubeObject): boolean =>
-  Boolean(object.metadata.ownerReferences?.length) || object.kind === "Endpoints" || object.kind === "PersistentVolumeClaim";
+  Boolean(object.metadata.ownerReferences?.length) ||
+  object.kind === "Endpoints" ||
+  object.kind === "PersistentVolumeClaim";

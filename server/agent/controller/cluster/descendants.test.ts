@@ -2,7 +2,8 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { descendants, kindsBelow } from "./descendants.ts";
 
 const object = (kind: string, name: string, owner?: string, more: Partial<KubeObject> = {}): KubeObject => ({
-  apiVersion: kind === "Pod" || kind === "Service" || kind === "Endpoints" || kind === "PersistentVolumeClaim" ? "v1" : "apps/v1",
+  apiVersion:
+    kind === "Pod" || kind === "Service" || kind === "Endpoints" || kind === "PersistentVolumeClaim" ? "v1" : "apps/v1",
   kind,
   metadata: {
     name,
@@ -31,7 +32,9 @@ test("what came of an object is found through its owners, parents before childre
 });
 
 test("claims of a StatefulSet and Endpoints of a Service are found by name", () => {
-  const set = object("StatefulSet", "db", undefined, { spec: { volumeClaimTemplates: [{ metadata: { name: "data" } }] } });
+  const set = object("StatefulSet", "db", undefined, {
+    spec: { volumeClaimTemplates: [{ metadata: { name: "data" } }] },
+  });
   const roots = [set, object("Service", "db-svc")];
   const others = [
     object("PersistentVolumeClaim", "data-db-0"),
@@ -40,7 +43,10 @@ test("claims of a StatefulSet and Endpoints of a Service are found by name", () 
     object("PersistentVolumeClaim", "logs-db-0"),
     { ...object("Endpoints", "db-svc"), metadata: { name: "db-svc", namespace: "web", uid: "uid-of-endpoints" } },
     object("Endpoints", "db"),
-    { ...object("PersistentVolumeClaim", "data-db-1"), metadata: { name: "data-db-1", namespace: "elsewhere", uid: "u" } },
+    {
+      ...object("PersistentVolumeClaim", "data-db-1"),
+      metadata: { name: "data-db-1", namespace: "elsewhere", uid: "u" },
+    },
   ];
   expect(names(descendants(roots, others))).toEqual(["data-db-0 < db", "db-svc < db-svc"]);
 });
@@ -48,7 +54,10 @@ test("claims of a StatefulSet and Endpoints of a Service are found by name", () 
 test("an object with two parents has both", () => {
   const child = object("Pod", "p", "a");
   child.metadata.ownerReferences!.push({ apiVersion: "apps/v1", kind: "X", name: "b", uid: "uid-b" });
-  expect(descendants([object("ReplicaSet", "a"), object("ReplicaSet", "b")], [child])[0]!.parents).toEqual(["uid-a", "uid-b"]);
+  expect(descendants([object("ReplicaSet", "a"), object("ReplicaSet", "b")], [child])[0]!.parents).toEqual([
+    "uid-a",
+    "uid-b",
+  ]);
 });
 
 test.each<[string[], string[] | "any"]>([

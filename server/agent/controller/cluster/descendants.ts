@@ -4,7 +4,10 @@ import { isNamedAfter, NAMED } from "./resource-membership.ts";
 const NAMING = new Set(Object.values(NAMED));
 
 /** The objects that came of those of an application, parents first, each with the uids of what it came of. */
-export function descendants(roots: readonly KubeObject[], others: readonly KubeObject[]): { object: KubeObject; parents: string[] }[] {
+export function descendants(
+  roots: readonly KubeObject[],
+  others: readonly KubeObject[],
+): { object: KubeObject; parents: string[] }[] {
   const known = new Set(roots.map(({ metadata }) => metadata.uid));
   const byParent = new Map<string, KubeObject[]>();
   for (const object of others) {
@@ -16,7 +19,9 @@ export function descendants(roots: readonly KubeObject[], others: readonly KubeO
       else byParent.set(uid, [object]);
     }
   }
-  const named = others.filter((object) => NAMED[`${gvkOf(object).group}/${object.kind}`] && !known.has(object.metadata.uid));
+  const named = others.filter(
+    (object) => NAMED[`${gvkOf(object).group}/${object.kind}`] && !known.has(object.metadata.uid),
+  );
   const found = new Map<KubeObject, string[]>();
   let level: readonly KubeObject[] = roots;
   while (level.length) {
@@ -24,7 +29,10 @@ export function descendants(roots: readonly KubeObject[], others: readonly KubeO
     for (const parent of level) {
       const { uid } = parent.metadata;
       const names = NAMING.has(`${gvkOf(parent).group}/${parent.kind}`);
-      const children = [...((uid && byParent.get(uid)) || []), ...(names ? named.filter((object) => isNamedAfter(object, parent)) : [])];
+      const children = [
+        ...((uid && byParent.get(uid)) || []),
+        ...(names ? named.filter((object) => isNamedAfter(object, parent)) : []),
+      ];
       for (const child of new Set(children)) {
         const parents = found.get(child);
         if (parents) parents.push(uid!);

@@ -46,7 +46,12 @@ const known = (live: Live) => [...live.ofApp(LABEL).values()].map(({ metadata })
 
 test("what we wrote and somebody deleted while nothing could be watched is gone when all is listed anew, and no newer object is", async () => {
   const changed: string[] = [];
-  const live = new Live({ client: through, namespaces: ["default"], changed: (label) => changed.push(label), signal: abort.signal });
+  const live = new Live({
+    client: through,
+    namespaces: ["default"],
+    changed: (label) => changed.push(label),
+    signal: abort.signal,
+  });
   await make("before");
   await live.observe(RESOURCES.configMap, LABEL);
   expect(known(live)).toEqual(["before"]);
@@ -55,7 +60,10 @@ test("what we wrote and somebody deleted while nothing could be watched is gone 
   const [written, kept] = [await make("written"), await make("kept")];
   const elsewhere = await make("elsewhere", "kube-system");
   // Nothing of this version is in the list that follows: its event will come.
-  const newer = { ...object("newer"), metadata: { ...object("newer").metadata, uid: "u", resourceVersion: "9".repeat(15) } };
+  const newer = {
+    ...object("newer"),
+    metadata: { ...object("newer").metadata, uid: "u", resourceVersion: "9".repeat(15) },
+  };
   for (const one of [written, kept, elsewhere, newer]) live.put(one);
   await unmake("written");
   await unmake("before");

@@ -232,7 +232,11 @@ export class Live {
       this.#byApp.set(label, objects);
     }
     const old = objects.get(key);
-    if (old && old.metadata.uid === object.metadata.uid && !later(object.metadata.resourceVersion, old.metadata.resourceVersion))
+    if (
+      old &&
+      old.metadata.uid === object.metadata.uid &&
+      !later(object.metadata.resourceVersion, old.metadata.resourceVersion)
+    )
       return false;
     objects.set(key, object);
     this.#byKey.set(key, object);

@@ -8,7 +8,11 @@ import { actingAs } from "../projects.ts";
 import { openReader } from "./reader.ts";
 import { tenantEyes } from "./tenant-eyes.ts";
 
-export const LOOKUP = { invalid: "HelmLookupInvalid", refused: "HelmLookupNotPermitted", unavailable: "HelmLookupUnavailable" } as const;
+export const LOOKUP = {
+  invalid: "HelmLookupInvalid",
+  refused: "HelmLookupNotPermitted",
+  unavailable: "HelmLookupUnavailable",
+} as const;
 
 const ACCOUNT = /^(?:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?):)?([a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?)$/;
 // Of a cluster with many operators; a chart asks for a few of them.
@@ -28,20 +32,28 @@ export async function versionsOf({ client }: Destination): Promise<string[]> {
 }
 
 /** The account as which an application's charts read; the annotation says `name`, of the destination's namespace, or `namespace:name`. */
-export function accountOf(deps: Pick<Deps, "projects">, app: Application, { server, name, writer }: Destination): Outcome<string> {
+export function accountOf(
+  deps: Pick<Deps, "projects">,
+  app: Application,
+  { server, name, writer }: Destination,
+): Outcome<string> {
   const given = app.metadata.annotations?.[META.helmLookup] ?? "";
   const match = ACCOUNT.exec(given);
   if (!match) return stop(LOOKUP.invalid, `${META.helmLookup} must be an account's name or namespace:name`);
   const own = app.spec.destination.namespace ?? "";
   const namespace = match[1] ?? own;
-  if (!namespace) return stop(LOOKUP.invalid, `${META.helmLookup} needs namespace:name, because the destination has no namespace`);
+  if (!namespace)
+    return stop(LOOKUP.invalid, `${META.helmLookup} needs namespace:name, because the destination has no namespace`);
   if (namespace !== own) {
     // Who may deploy to a namespace can run a Pod as any of its accounts already; nobody else may read as one.
     const project = deps.projects.of(app);
     if (project.kind !== "done") return project;
     const refused = refusesApplication(project.value, [], { server, name, namespace }, project.value.name);
     if (refused)
-      return stop(LOOKUP.refused, `${META.helmLookup} names an account of namespace ${namespace}, to which the project does not deploy`);
+      return stop(
+        LOOKUP.refused,
+        `${META.helmLookup} names an account of namespace ${namespace}, to which the project does not deploy`,
+      );
   }
   const user = `system:serviceaccount:${namespace}:${match[3]}`;
   // Where the project writes as one account, its charts read as that one and no other.
@@ -59,7 +71,10 @@ export async function renderReading(
   request: RenderRequest,
 ): Promise<Outcome<Rendered>> {
   if (!deps.lookup)
-    return stop(LOOKUP.unavailable, `charts that read the cluster (${META.helmLookup}) are rendered by the controller alone`);
+    return stop(
+      LOOKUP.unavailable,
+      `charts that read the cluster (${META.helmLookup}) are rendered by the controller alone`,
+    );
   const account = accountOf(deps, app, destination);
   if (account.kind !== "done") return account;
   const door = await deps.lookup();

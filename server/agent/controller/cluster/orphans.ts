@@ -58,8 +58,14 @@ export async function orphansOf(
 }
 
 /** Kinds whose objects are looked for. */
-export const mayBeOrphaned = ({ settings, server }: Destination, { group, kind, namespaced, verbs }: Resource): boolean =>
-  namespaced && Boolean(verbs?.includes("list")) && !DERIVED.has(`${group}/${kind}`) && !settings.excludes(group, kind, server);
+export const mayBeOrphaned = (
+  { settings, server }: Destination,
+  { group, kind, namespaced, verbs }: Resource,
+): boolean =>
+  namespaced &&
+  Boolean(verbs?.includes("list")) &&
+  !DERIVED.has(`${group}/${kind}`) &&
+  !settings.excludes(group, kind, server);
 
 /** An application and what is asked about the objects beside it. */
 interface Around {
@@ -71,7 +77,11 @@ interface Around {
 }
 
 /** Whether an object of the application's namespace belongs to nobody, and the project wants to know of it. */
-export function isOrphan({ destination, project, app, exists }: Around, object: KubeObject, resource: Resource): boolean {
+export function isOrphan(
+  { destination, project, app, exists }: Around,
+  object: KubeObject,
+  resource: Resource,
+): boolean {
   const { server, name, own, settings } = destination;
   const { tracking } = settings;
   const owner = ownerOf(object, tracking);

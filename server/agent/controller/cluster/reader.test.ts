@@ -9,7 +9,10 @@ const paths: [string, string | undefined][] = [
   ["/apis/apps/v1", "/apis/apps/v1"],
   ["/api/v1/namespaces/shop", "/api/v1/namespaces/shop"],
   ["/api/v1/namespaces/shop/secrets/s?timeout=32s", "/api/v1/namespaces/shop/secrets/s"],
-  ["/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node"],
+  [
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node",
+  ],
   ["/api/v1/pods?watch=true&limit=5&labelSelector=a%3Db", "/api/v1/pods?limit=5&labelSelector=a%3Db"],
   ["/api/v1/namespaces/shop/pods/p/exec?command=sh", undefined],
   ["/api/v1/namespaces/shop/pods/p/log", undefined],
@@ -24,9 +27,12 @@ const paths: [string, string | undefined][] = [
   ["/version/x", undefined],
   ["/logs/kubelet", undefined],
 ];
-test.each(paths)("of the paths of a cluster only those of lists, objects and kinds are passed on: %s", (given, want) => {
-  expect(readable(given)).toBe(want);
-});
+test.each(paths)(
+  "of the paths of a cluster only those of lists, objects and kinds are passed on: %s",
+  (given, want) => {
+    expect(readable(given)).toBe(want);
+  },
+);
 
 describe("a reader", () => {
   const seen: IncomingMessage[] = [];
@@ -36,7 +42,9 @@ describe("a reader", () => {
   beforeAll(async () => {
     server = createServer((request, response) => {
       seen.push(request);
-      response.writeHead(request.url === "/api/v1/pods" ? 403 : 200).end(JSON.stringify({ kind: "Thing", message: "no" }));
+      response
+        .writeHead(request.url === "/api/v1/pods" ? 403 : 200)
+        .end(JSON.stringify({ kind: "Thing", message: "no" }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
@@ -53,7 +61,9 @@ describe("a reader", () => {
   const ask = (path: string, init: RequestInit = {}) => fetch(`${reader.address.reveal()}${path}`, init);
 
   test("asks as the account, whatever the one who asks says of itself", async () => {
-    const answer = await ask("/api/v1/namespaces", { headers: { "impersonate-user": "system:admin", "x-remote-user": "root" } });
+    const answer = await ask("/api/v1/namespaces", {
+      headers: { "impersonate-user": "system:admin", "x-remote-user": "root" },
+    });
     expect([answer.status, await answer.json()]).toEqual([200, { kind: "Thing", message: "no" }]);
     expect(seen.at(-1)?.headers).toMatchObject({ "impersonate-user": "system:serviceaccount:a:b" });
     expect(seen.at(-1)?.headers["x-remote-user"]).toBeUndefined();
@@ -64,7 +74,8 @@ describe("a reader", () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
       expect((await ask("/api/v1/namespaces", { method })).status).toBe(405);
     const { origin } = new URL(reader.address.reveal());
-    for (const path of ["", `/${"0".repeat(64)}`, "/"]) expect((await fetch(`${origin}${path}/api/v1/namespaces`)).status).toBe(401);
+    for (const path of ["", `/${"0".repeat(64)}`, "/"])
+      expect((await fetch(`${origin}${path}/api/v1/namespaces`)).status).toBe(401);
     expect(seen.length).toBe(before);
   });
 

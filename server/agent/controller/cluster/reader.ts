@@ -56,7 +56,11 @@ export async function openReader(client: Eyes): Promise<Reader> {
     server.listen(0, "127.0.0.1", resolve);
   });
   const { port } = server.address() as AddressInfo;
-  return { address: new Secret(`http://127.0.0.1:${port}${door}`), failure: () => state.failure, close: () => closed(server) };
+  return {
+    address: new Secret(`http://127.0.0.1:${port}${door}`),
+    failure: () => state.failure,
+    close: () => closed(server),
+  };
 }
 
 async function pass(
@@ -85,13 +89,28 @@ async function pass(
     state.failure ??= stop(KUBE.tooLarge, `a rendering may read ${MAX_BYTES} bytes of the cluster`);
     return refuse(response, 413, state.failure.message);
   }
-  response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(head ? undefined : body);
+  response
+    .writeHead(200, { "content-type": "application/json", "content-length": body.length })
+    .end(head ? undefined : body);
 }
 
-const REASONS: Record<number, string> = { 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 429: "TooManyRequests" };
+const REASONS: Record<number, string> = {
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  429: "TooManyRequests",
+};
 
 function refuse(response: ServerResponse, code: number, message: string): void {
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason: REASONS[code] ?? "", code };
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: REASONS[code] ?? "",
+    code,
+  };
   response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(status));
 }
 
@@ -119,12 +138,15 @@ export function readable(target: string): string | undefined {
 }
 
 /** What a path that `readable` gave asks for; nothing where it asks which kinds there are, or for the version. */
-export function placeOf(path: string): { group: string; version: string; plural: string; namespace?: string } | undefined {
+export function placeOf(
+  path: string,
+): { group: string; version: string; plural: string; namespace?: string } | undefined {
   const [root, ...rest] = path.split("?", 1)[0]!.slice(1).split("/");
   const [group, version, ...inside] = root === "api" ? ["", ...rest] : rest;
   if (inside[0] === undefined || group === undefined || version === undefined) return undefined;
   const [plural, namespace] = inside;
-  if (plural === "namespaces" && inside.length > 2) return { group, version, plural: inside[2]!, namespace: namespace! };
+  if (plural === "namespaces" && inside.length > 2)
+    return { group, version, plural: inside[2]!, namespace: namespace! };
   return { group, version, plural };
 }
 

@@ -27,7 +27,10 @@ const MAX_OWNERS = 4;
 const MAX_LOOKS = 24;
 
 /** Where a kind is served: in the version that is named, else in the one that the cluster prefers. */
-export async function findKind(client: KubeClient, { group = "", version, kind }: ResourceKey): Promise<Outcome<Resource>> {
+export async function findKind(
+  client: KubeClient,
+  { group = "", version, kind }: ResourceKey,
+): Promise<Outcome<Resource>> {
   if (version) return client.discovery.find(group, version, kind);
   const found = (await client.discovery.all()).find((resource) => resource.group === group && resource.kind === kind);
   return found ? done(found) : stop(KUBE.kindNotFound, `the cluster has no kind ${group ? `${group}/` : ""}${kind}`);
@@ -83,7 +86,8 @@ async function isPart(
   for (const { group = "", version, kind, name } of namesakes(app, object).slice(0, MAX_LOOKS)) {
     const found = await destination.client.discovery.find(group, version, kind);
     const above = found.kind === "done" ? await destination.client.get(found.value, namespace, name) : found;
-    if (above.kind === "done" && isNamedAfter(object, above.value) && belongs(app, destination)(above.value)) return true;
+    if (above.kind === "done" && isNamedAfter(object, above.value) && belongs(app, destination)(above.value))
+      return true;
   }
   return false;
 }
@@ -94,7 +98,11 @@ function isAwaited(app: Application, { refuse, settings }: Destination, object: 
   const { group, kind } = gvkOf(object);
   if (ownerOf(object, settings.tracking) !== undefined || refuse?.(object)) return false;
   return (app.status?.resources ?? []).some(
-    (row) => (row.group ?? "") === group && row.kind === kind && row.name === name && (row.namespace ?? "") === (namespace ?? ""),
+    (row) =>
+      (row.group ?? "") === group &&
+      row.kind === kind &&
+      row.name === name &&
+      (row.namespace ?? "") === (namespace ?? ""),
   );
 }
 
@@ -116,7 +124,8 @@ async function isOthers(
 ): Promise<boolean> {
   const { own, settings } = destination;
   const instance = instanceOf(app, own);
-  if (ownerOf(object, settings.tracking) !== undefined) return effectiveOwner(trim(object), instance, settings.tracking) !== instance;
+  if (ownerOf(object, settings.tracking) !== undefined)
+    return effectiveOwner(trim(object), instance, settings.tracking) !== instance;
   // Where it comes from is more than can be followed: it is somebody's.
   if (generations === 0) return true;
   for await (const above of ownersOf(destination, object, looks))
@@ -125,7 +134,11 @@ async function isOthers(
 }
 
 /** The objects that an object came of, as far as they are there and are followed. */
-async function* ownersOf({ client }: Destination, object: KubeObject, looks: { left: number }): AsyncGenerator<KubeObject | "unknown"> {
+async function* ownersOf(
+  { client }: Destination,
+  object: KubeObject,
+  looks: { left: number },
+): AsyncGenerator<KubeObject | "unknown"> {
   const { namespace } = object.metadata;
   const named = namedAfter(object).map((one) => ({ ...one, uid: undefined }));
   for (const { apiVersion, kind: of, name, uid } of [...(object.metadata.ownerReferences ?? []), ...named]) {
@@ -135,20 +148,32 @@ async function* ownersOf({ client }: Destination, object: KubeObject, looks: { l
     }
     const { group, version, kind } = gvkOf({ apiVersion, kind: of });
     const found = await client.discovery.find(group, version, kind);
-    const above = found.kind === "done" ? await client.get(found.value, found.value.namespaced ? namespace : undefined, name) : found;
+    const above =
+      found.kind === "done"
+        ? await client.get(found.value, found.value.namespaced ? namespace : undefined, name)
+        : found;
     if (above.kind === "again") yield "unknown";
-    if (above.kind === "done" && (uid === undefined ? isNamedAfter(object, above.value) : above.value.metadata.uid === uid))
+    if (
+      above.kind === "done" &&
+      (uid === undefined ? isNamedAfter(object, above.value) : above.value.metadata.uid === uid)
+    )
       yield above.value;
   }
 }
 
 /** What an object that names no owner may have come of, by its name. */
-function namedAfter({ apiVersion, kind, metadata: { name } }: KubeObject): { apiVersion: string; kind: string; name: string }[] {
+function namedAfter({
+  apiVersion,
+  kind,
+  metadata: { name },
+}: KubeObject): { apiVersion: string; kind: string; name: string }[] {
   if (apiVersion !== "v1") return [];
   if (kind === "Endpoints") return [{ apiVersion: "v1", kind: "Service", name }];
   if (kind !== "PersistentVolumeClaim" || !/-\d+$/.test(name)) return [];
   const words = name.split("-").slice(0, -1);
-  return words.slice(1).map((_, i) => ({ apiVersion: "apps/v1", kind: "StatefulSet", name: words.slice(i + 1).join("-") }));
+  return words
+    .slice(1)
+    .map((_, i) => ({ apiVersion: "apps/v1", kind: "StatefulSet", name: words.slice(i + 1).join("-") }));
 }
 
 /** Nobody has it: then it is shown only to whom the project's account would show it. */
@@ -156,7 +181,10 @@ async function isVisible({ client, writer }: Destination, object: KubeObject): P
   if (writer === client) return true;
   const { group, version, kind } = gvkOf(object);
   const found = await client.discovery.find(group, version, kind);
-  return found.kind === "done" && (await writer.get(found.value, object.metadata.namespace, object.metadata.name)).kind === "done";
+  return (
+    found.kind === "done" &&
+    (await writer.get(found.value, object.metadata.namespace, object.metadata.name)).kind === "done"
+  );
 }
 
 /** What of the application could have an object that names no owner. */
@@ -168,7 +196,10 @@ function namesakes(app: Application, object: KubeObject) {
 }
 
 /** Kinds whose objects name no owner: they are known by their names. */
-export const NAMED: Readonly<Record<string, string>> = { "/Endpoints": "/Service", "/PersistentVolumeClaim": "apps/StatefulSet" };
+export const NAMED: Readonly<Record<string, string>> = {
+  "/Endpoints": "/Service",
+  "/PersistentVolumeClaim": "apps/StatefulSet",
+};
 
 /** Whether one object came of another without saying so: a Service's Endpoints have its name, a claim those of its template and set. */
 export function isNamedAfter(object: KubeObject, above: KubeObject): boolean {

@@ -7,9 +7,17 @@ const SERVICES = { group: "", version: "v1", kind: "Service", plural: "services"
 const FORBIDDEN = stop("Forbidden", "services is forbidden");
 const AWAY = again("ClusterUnavailable", "no answer");
 
-function destination(respectRbac: RespectRbac, answers: (namespace?: string) => boolean | undefined, managed: string[] = []) {
+function destination(
+  respectRbac: RespectRbac,
+  answers: (namespace?: string) => boolean | undefined,
+  managed: string[] = [],
+) {
   const asked: unknown[] = [];
-  const json = async (_method: string, _path: string, { body }: { body: { spec: { resourceAttributes: { namespace?: string } } } }) => {
+  const json = async (
+    _method: string,
+    _path: string,
+    { body }: { body: { spec: { resourceAttributes: { namespace?: string } } } },
+  ) => {
     asked.push(body.spec.resourceAttributes);
     const allowed = answers(body.spec.resourceAttributes.namespace);
     return allowed === undefined ? AWAY : done({ status: { allowed } });
@@ -27,7 +35,9 @@ test.each<[string, RespectRbac, typeof FORBIDDEN | typeof AWAY, boolean | undefi
 ])("a kind that cannot be listed is left out or not: %s", async (_name, respects, failure, answer, want) => {
   const { to, asked } = destination(respects, () => answer);
   expect(await isSkippedByRbac(to, SERVICES, failure)).toBe(want);
-  expect(asked).toEqual(respects === "strict" ? [{ group: "", resource: "services", namespace: undefined, verb: "list" }] : []);
+  expect(asked).toEqual(
+    respects === "strict" ? [{ group: "", resource: "services", namespace: undefined, verb: "list" }] : [],
+  );
 });
 
 test("where only some namespaces are managed each is asked about, and one without rights is enough", async () => {

@@ -24,7 +24,11 @@ export async function isSkippedByRbac(
 }
 
 /** Undefined when the cluster does not say. */
-async function mayList(client: KubeClient, { group, plural }: Resource, namespace: string | undefined): Promise<boolean | undefined> {
+async function mayList(
+  client: KubeClient,
+  { group, plural }: Resource,
+  namespace: string | undefined,
+): Promise<boolean | undefined> {
   const asked = await client.json<{ status?: { allowed?: boolean } }>("POST", REVIEWS, {
     body: {
       apiVersion: "authorization.k8s.io/v1",
@@ -57,7 +61,8 @@ export async function readOneByOne(
     (row) => (row.group ?? "") === group && row.kind === kind,
   );
   const asked = new Map<string, Pick<KubeObject["metadata"], "name" | "namespace">>();
-  for (const one of [...wanted, ...had]) if (one.name) asked.set(objectKey(group, kind, one.namespace ?? "", one.name), one);
+  for (const one of [...wanted, ...had])
+    if (one.name) asked.set(objectKey(group, kind, one.namespace ?? "", one.name), one);
   let failure: Failure | undefined;
   await inParallel([...asked], async ([key, { namespace, name }]) => {
     const got = await client.get(resource, namespace, name);
@@ -71,6 +76,7 @@ export async function readOneByOne(
       if (before !== undefined && before !== whose) live.remove(key, before);
     if (got.kind === "done" && whose !== undefined) live.put(got.value);
   });
-  for (const key of [...live.ofApp(label).keys()]) if (key.startsWith(`${group}/${kind}/`) && !asked.has(key)) live.remove(key, label);
+  for (const key of [...live.ofApp(label).keys()])
+    if (key.startsWith(`${group}/${kind}/`) && !asked.has(key)) live.remove(key, label);
   return failure ?? done(undefined);
 }

@@ -71,9 +71,11 @@ export function readSecret(secret: KubeObject): ClusterSecret {
     };
     cluster.problem = home ? homeProblem(config, cluster.tenant) : identityProblem(config, cluster.tenant);
     const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
-    if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";
+    if (addresses.some((address) => isMetadata(new URL(address).hostname)))
+      cluster.problem = "it leads to a refused address";
     // A proxy of another kind would only be seen to be silent.
-    if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol)) cluster.problem = "its proxyUrl is neither http nor https";
+    if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol))
+      cluster.problem = "its proxyUrl is neither http nor https";
   } catch {
     // The message of the parser would quote the content.
     cluster.problem = "its server is not a URL or its config no JSON";
@@ -105,7 +107,10 @@ function homeProblem(config: ClusterConfig, tenant: string | undefined): string 
 }
 
 /** The agent's identity in a cloud opens what belongs to the agent's scope: a tenant's cluster brings credentials of its own. */
-function identityProblem({ awsAuthConfig, execProviderConfig }: ClusterConfig, tenant: string | undefined): string | undefined {
+function identityProblem(
+  { awsAuthConfig, execProviderConfig }: ClusterConfig,
+  tenant: string | undefined,
+): string | undefined {
   if (tenant === undefined || (!awsAuthConfig && !execProviderConfig)) return undefined;
   const way = awsAuthConfig ? "awsAuthConfig" : "execProviderConfig";
   return `${way} signs in with the agent's own identity, which only clusters of the agent's own scope may use: give it credentials instead`;

@@ -23,7 +23,10 @@ const seen: string[] = [];
 const accepted = new Set<string>();
 
 beforeAll(async () => {
-  aws = await startAws({ users: { [ID]: { secretAccessKey: KEY } }, roles: { [ROLE]: { webIdentity: "a.web.token" } } });
+  aws = await startAws({
+    users: { [ID]: { secretAccessKey: KEY } },
+    roles: { [ROLE]: { webIdentity: "a.web.token" } },
+  });
   // As EKS does: whoever brings an address that STS answers, signed for this cluster, is whom STS names.
   const who = async (token: string): Promise<string | undefined> => {
     if (!token.startsWith("k8s-aws-v1.")) return accepted.has(token) ? token : undefined;
@@ -121,8 +124,18 @@ describe("a cluster of EKS", () => {
     ],
     ["keys that are wrong", { awsAuthConfig }, () => ({ ...keys(), AWS_SECRET_ACCESS_KEY: "canary" }), /^Unauthorized/],
     ["an agent without any", { awsAuthConfig }, own, /^SignInFailed: AWS: the agent has no credentials/],
-    ["a name that is none", { awsAuthConfig: { clusterName: "a\nb" } }, keys, /^SignInFailed: .*not a name of a cluster/],
-    ["a server that nobody checks", { awsAuthConfig, tlsClientConfig: { insecure: true } }, keys, /^SignInFailed: .*unchecked server/],
+    [
+      "a name that is none",
+      { awsAuthConfig: { clusterName: "a\nb" } },
+      keys,
+      /^SignInFailed: .*not a name of a cluster/,
+    ],
+    [
+      "a server that nobody checks",
+      { awsAuthConfig, tlsClientConfig: { insecure: true } },
+      keys,
+      /^SignInFailed: .*unchecked server/,
+    ],
     ["a proxy of the Secret", { awsAuthConfig, proxyUrl: "http://127.0.0.1:9" }, keys, /^SignInFailed: .*no proxy/],
   ])("%s is told", async (_, config, env, want) => {
     const said = await ask(config, env());
@@ -159,10 +172,16 @@ describe("a program that prints a token", () => {
 
   test("runs once for many requests, until shortly before its token ends", async () => {
     accepted.add("tok");
-    const lasting = plugin("lasting", prints({ token: "tok", expirationTimestamp: new Date(Date.now() + 3_600_000).toISOString() }));
+    const lasting = plugin(
+      "lasting",
+      prints({ token: "tok", expirationTimestamp: new Date(Date.now() + 3_600_000).toISOString() }),
+    );
     expect(await ask({ execProviderConfig: { command: lasting.command } }, lasting.env, { times: 10 })).toBe("done");
     expect(lasting.runs()).toBe(1);
-    const over = plugin("over", prints({ token: "tok", expirationTimestamp: new Date(Date.now() - 1_000).toISOString() }));
+    const over = plugin(
+      "over",
+      prints({ token: "tok", expirationTimestamp: new Date(Date.now() - 1_000).toISOString() }),
+    );
     const token = tokenOf({ execProviderConfig: { command: over.command } }, url, over.env)!;
     await token();
     await token();
@@ -196,8 +215,18 @@ describe("a program that prints a token", () => {
   test.each<[string, string, Partial<NonNullable<SignIn["execProviderConfig"]>>, RegExp]>([
     ["what is not a credential", prints("canary"), {}, /^SignInFailed: .*did not print an ExecCredential/],
     ["no token", prints({}), {}, /^SignInFailed: .*printed no token/],
-    ["a certificate", prints({ clientCertificateData: "canary" }), {}, /^SignInFailed: .*a certificate, where a token is expected/],
-    ["another version", prints({ token: "t" }, "client.authentication.k8s.io/v1beta1"), {}, /^SignInFailed: .*instead of/],
+    [
+      "a certificate",
+      prints({ clientCertificateData: "canary" }),
+      {},
+      /^SignInFailed: .*a certificate, where a token is expected/,
+    ],
+    [
+      "another version",
+      prints({ token: "t" }, "client.authentication.k8s.io/v1beta1"),
+      {},
+      /^SignInFailed: .*instead of/,
+    ],
     ["a token of two lines", prints({ token: "t\r\nx: y" }), {}, /^SignInFailed: .*printed no token/],
     ["too much", "head -c 2000000 /dev/zero", {}, /^SignInFailed: .*wrote more than 1000000 bytes/],
     ["a failure", "echo canary >&2; exit 3", {}, /^SignInFailed: .*failed with 3$/],
@@ -219,7 +248,9 @@ describe("a program that prints a token", () => {
 
   test("none runs unless the agent's operator allows it, and one that is missing says what to install", async () => {
     const made = plugin("forbidden", prints({ token: "t" }));
-    expect(await ask({ execProviderConfig: { command: made.command } }, own())).toMatch(/^SignInFailed: .*OUTPOST_EXEC_COMMANDS/);
+    expect(await ask({ execProviderConfig: { command: made.command } }, own())).toMatch(
+      /^SignInFailed: .*OUTPOST_EXEC_COMMANDS/,
+    );
     expect(made.runs()).toBe(0);
     const missing = { command: "no-such-plugin", installHint: "build an image with it" };
     const env = own({ OUTPOST_EXEC_COMMANDS: "no-such-plugin" });
@@ -230,7 +261,13 @@ describe("a program that prints a token", () => {
     ["its origin", "https://a.example:6443", "https://a.example:6443", {}, true],
     ["its origin, as one writes it", "https://a.example/", "https://a.example:443/,https://b.example", {}, true],
     ["a glob", "https://a.clusters.example", "https://x.example, https://*.clusters.example", {}, true],
-    ["a glob with the port that goes without saying", "https://a.clusters.example", "https://*.clusters.example:443", {}, true],
+    [
+      "a glob with the port that goes without saying",
+      "https://a.clusters.example",
+      "https://*.clusters.example:443",
+      {},
+      true,
+    ],
     ["a glob with any port", "https://a.clusters.example", "https://*.clusters.example:*", {}, true],
     ["a glob with the other scheme's port", "https://a.clusters.example", "https://*.clusters.example:80", {}, false],
     ["a glob that ends as a port does", "https://a.example", "https://*43", {}, false],
@@ -246,7 +283,13 @@ describe("a program that prints a token", () => {
       false,
     ],
     ["a proxy of the Secret", "https://a.example", "https://a.example", { proxyUrl: "https://proxy.test" }, false],
-    ["a server that nobody checks", "https://a.example", "https://a.example", { tlsClientConfig: { insecure: true } }, false],
+    [
+      "a server that nobody checks",
+      "https://a.example",
+      "https://a.example",
+      { tlsClientConfig: { insecure: true } },
+      false,
+    ],
   ])("it runs only for the servers that the operator names: %s", async (what, server, origins, more, runs) => {
     const made = plugin(`origins${what.replace(/\W/g, "")}`, prints({ token: "tok" }));
     const token = tokenOf({ execProviderConfig: { command: made.command }, ...more }, server, {

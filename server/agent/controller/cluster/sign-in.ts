@@ -63,7 +63,13 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
 }
 
 /** A name and a password; whoever signs in by a token, AWS or a program has no use for them. */
-export function basicOf({ username, password, bearerToken, awsAuthConfig, execProviderConfig }: SignIn): KubeConfig["basic"] {
+export function basicOf({
+  username,
+  password,
+  bearerToken,
+  awsAuthConfig,
+  execProviderConfig,
+}: SignIn): KubeConfig["basic"] {
   if (!username || bearerToken || awsAuthConfig || execProviderConfig?.command) return undefined;
   return { username, password: new Secret(password ?? "") };
 }
@@ -84,7 +90,10 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
       `${hostname} is not an address of EKS; the identity in AWS is shown to no other server (OUTPOST_CLOUD_ORIGINS)`,
     );
   if (config.tlsClientConfig?.insecure || (config.proxyUrl && !isCloudOrigin(config.proxyUrl, NOBODY)))
-    return stop(KUBE.signIn, "the identity in AWS goes through no proxy of the cluster's Secret, and to no unchecked server");
+    return stop(
+      KUBE.signIn,
+      "the identity in AWS goes through no proxy of the cluster's Secret, and to no unchecked server",
+    );
   const region = REGION.exec(hostname)?.[1] ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION;
   if (!region) return stop(KUBE.signIn, "no region of AWS is known: set AWS_REGION for the agent");
   const endpoint = env.AWS_ENDPOINT_URL_STS || env.AWS_ENDPOINT_URL || undefined;
@@ -92,7 +101,10 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
   const keys = await agentKeys({ env, region, profile, roleArn }, KUBE.signIn);
   if (keys.kind !== "done") return keys;
   const ends = Math.min(Date.now() + TOKEN_MS, keys.value.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
-  return done({ token: new Secret(eksToken(keys.value, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)), ends });
+  return done({
+    token: new Secret(eksToken(keys.value, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)),
+    ends,
+  });
 }
 
 /**
@@ -100,20 +112,34 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
  * otherwise), which variables it may be given (OUTPOST_EXEC_VARIABLES), and which servers get what it prints (OUTPOST_EXEC_ORIGINS).
  */
 function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullable<KubeConfig["token"]> {
-  const { command = "", args = [], installHint, apiVersion = "client.authentication.k8s.io/v1" } = config.execProviderConfig!;
-  const given = Object.entries(config.execProviderConfig!.env ?? {}).map(([name, value]) => ({ name, value: String(value) }));
+  const {
+    command = "",
+    args = [],
+    installHint,
+    apiVersion = "client.authentication.k8s.io/v1",
+  } = config.execProviderConfig!;
+  const given = Object.entries(config.execProviderConfig!.env ?? {}).map(([name, value]) => ({
+    name,
+    value: String(value),
+  }));
   return execPlugin({ command, args, env: given, apiVersion }, async (_, variables) => {
     const refuse = (failure: ReturnType<typeof stop>) => Promise.reject(new SignInFailed(failure));
     const shown = JSON.stringify(command.slice(0, 200));
     if (!list(env.OUTPOST_EXEC_COMMANDS).includes(command))
       return refuse(
-        stop(KUBE.signIn, `credential plugin ${shown} is not allowed: the agent's operator allows some by OUTPOST_EXEC_COMMANDS`),
+        stop(
+          KUBE.signIn,
+          `credential plugin ${shown} is not allowed: the agent's operator allows some by OUTPOST_EXEC_COMMANDS`,
+        ),
       );
     const elsewhere = strays(config, server, list(env.OUTPOST_EXEC_ORIGINS));
     if (elsewhere) return refuse(stop(KUBE.signIn, `credential plugin ${shown} ${elsewhere}`));
     const allowed = list(env.OUTPOST_EXEC_VARIABLES ?? VARIABLES);
     const other = given.find(({ name }) => !allowed.includes(name));
-    if (other) return refuse(stop(KUBE.signIn, `credential plugin ${shown} may not be given ${JSON.stringify(other.name.slice(0, 100))}`));
+    if (other)
+      return refuse(
+        stop(KUBE.signIn, `credential plugin ${shown} may not be given ${JSON.stringify(other.name.slice(0, 100))}`),
+      );
     if (!/^client\.authentication\.k8s\.io\/v1(beta1)?$/.test(apiVersion))
       return refuse(stop(KUBE.signIn, "execProviderConfig.apiVersion must be v1 or v1beta1"));
     const ran = await run("/bin/sh", {
@@ -139,7 +165,9 @@ function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullab
     return refuse(
       again(
         KUBE.signIn,
-        code === 127 ? `credential plugin ${shown} is not in the agent's image${hint}` : `credential plugin ${shown} failed with ${code}`,
+        code === 127
+          ? `credential plugin ${shown} is not in the agent's image${hint}`
+          : `credential plugin ${shown} failed with ${code}`,
       ),
     );
   });
@@ -151,7 +179,8 @@ const list = (text: string | undefined) => (text ?? "").split(",").flatMap((one)
 function strays({ tlsClientConfig, proxyUrl }: SignIn, server: string, origins: readonly string[]): string | undefined {
   if (origins.length === 0) return undefined;
   const origin = URL.canParse(server) ? new URL(server).origin : "";
-  const plain = (one: string) => (URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/(?<!\/)\/+$/, ""));
+  const plain = (one: string) =>
+    URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/(?<!\/)\/+$/, "");
   // The port that an origin leaves out fits a glob that names ports.
   const whole = /:\d+$/.test(origin) ? origin : `${origin}:${origin.startsWith("https:") ? 443 : 80}`;
   const fits = (glob: string) => matchGlob(glob, origin) || (/:\/\/.*:/.test(glob) && matchGlob(glob, whole));

@@ -18,11 +18,16 @@ export function tenantEyes(deps: Pick<Deps, "projects">, app: Application, desti
   const project = deps.projects.of(app);
   if (project.kind !== "done") return { json: async () => project };
   return {
-    json: async (method, path, ask) => (await refusesPath(destination, project.value, path)) ?? eyes.json(method, path, ask),
+    json: async (method, path, ask) =>
+      (await refusesPath(destination, project.value, path)) ?? eyes.json(method, path, ask),
   };
 }
 
-async function refusesPath(destination: Destination, project: Project, path: string): Promise<Outcome<never> | undefined> {
+async function refusesPath(
+  destination: Destination,
+  project: Project,
+  path: string,
+): Promise<Outcome<never> | undefined> {
   const place = placeOf(path);
   // Which kinds there are, and the server's version.
   if (!place) return undefined;
@@ -30,7 +35,9 @@ async function refusesPath(destination: Destination, project: Project, path: str
   const { group, version, plural, namespace } = place;
   if (namespace === undefined) {
     const find = async () =>
-      (await client.discovery.all()).find((one) => one.group === group && one.plural === plural && one.version === version);
+      (await client.discovery.all()).find(
+        (one) => one.group === group && one.plural === plural && one.version === version,
+      );
     let kind = await find();
     if (!kind) {
       // One that came a moment ago.
@@ -39,10 +46,14 @@ async function refusesPath(destination: Destination, project: Project, path: str
     }
     if (!kind) return stop(KUBE.notFound, `the cluster has no ${plural} of ${group || "the core group"} ${version}`);
     if (!kind.namespaced) return undefined;
-    return stop(LOOKUP_OUTSIDE, `it lists ${plural} of all namespaces: name a namespace to which project '${project.name}' deploys`);
+    return stop(
+      LOOKUP_OUTSIDE,
+      `it lists ${plural} of all namespaces: name a namespace to which project '${project.name}' deploys`,
+    );
   }
   const isAgents = namespace === own && tenant === undefined;
-  if (isAgents) return stop(LOOKUP_OUTSIDE, `namespace ${namespace} is the agent's own: charts of a tenant read nothing there`);
+  if (isAgents)
+    return stop(LOOKUP_OUTSIDE, `namespace ${namespace} is the agent's own: charts of a tenant read nothing there`);
   const refused = refusesApplication(project, [], { server, name, namespace }, project.name);
   return refused && stop(LOOKUP_OUTSIDE, `project '${project.name}' does not deploy to namespace ${namespace}`);
 }

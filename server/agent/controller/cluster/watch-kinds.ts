@@ -81,7 +81,8 @@ async function adopt({ app, destination, targets, verdicts }: Watched, resource:
   for (const object of taken.value) {
     destination.live.put(object);
     const target = byKey.get(keyOf(object));
-    if (target && isAppliedAlready(target.object, object, ignoring(app, rules, object))) verdicts?.set(target, object, true);
+    if (target && isAppliedAlready(target.object, object, ignoring(app, rules, object)))
+      verdicts?.set(target, object, true);
   }
   return done(undefined);
 }

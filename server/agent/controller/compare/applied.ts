@@ -8,7 +8,9 @@ type Json = Record<string, unknown>;
 /** The object as it was applied last: of the live one the fields that the applier owns. Undefined when it was never applied on the server's side. */
 export function appliedOf(live: KubeObject): KubeObject | undefined {
   const { managedFields = [], name, namespace } = live.metadata;
-  const own = managedFields.find(({ manager, operation, subresource }) => manager === APPLIER && operation === "Apply" && !subresource);
+  const own = managedFields.find(
+    ({ manager, operation, subresource }) => manager === APPLIER && operation === "Apply" && !subresource,
+  );
   if (!own?.fieldsV1) return undefined;
   const { metadata, ...rest } = map(live.kind === "Secret" ? withTexts(own.fieldsV1) : own.fieldsV1, live);
   return {
@@ -51,5 +53,7 @@ function items(fields: FieldSet, live: readonly unknown[]): unknown[] {
 function isNamed(field: string, item: unknown): boolean {
   if (field.startsWith("v:")) return isDeepStrictEqual(JSON.parse(field.slice(2)), item);
   if (!field.startsWith("k:") || typeof item !== "object" || item === null) return false;
-  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) => isDeepStrictEqual((item as Json)[key], value));
+  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) =>
+    isDeepStrictEqual((item as Json)[key], value),
+  );
 }

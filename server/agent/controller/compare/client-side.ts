@@ -38,13 +38,17 @@ export async function applyOnClientSide(
   if (!read.value.metadata.resourceVersion) return stop("Unversioned", `${describe(object)} has no version`);
   const merged = predict(object, read.value);
   const { annotations } = wanted.metadata;
-  const body = { ...merged, metadata: { ...merged.metadata, annotations: { ...merged.metadata.annotations, ...annotations } } };
+  const body = {
+    ...merged,
+    metadata: { ...merged.metadata, annotations: { ...merged.metadata.annotations, ...annotations } },
+  };
   return client.json("PUT", resourcePath(resource, namespace, name), { body, query });
 }
 
 /** A refusal of lists that have a key twice says what can be done. */
 export function advised<T>(sent: Outcome<T>): Outcome<T> {
   if (sent.kind === "done" || !/duplicate entries for key/.test(sent.message)) return sent;
-  const advice = "remove one of the entries, or set the sync option ServerSideApply=false on the object or the application";
+  const advice =
+    "remove one of the entries, or set the sync option ServerSideApply=false on the object or the application";
   return { ...sent, message: `${sent.message}; ${advice}` };
 }

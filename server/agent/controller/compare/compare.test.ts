@@ -1,10 +1,19 @@
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import { covered } from "./compare.ts";
 
-const desired = (rest: object): KubeObject => ({ apiVersion: "v1", kind: "Thing", metadata: { name: "n", namespace: "ns" }, ...rest });
+const desired = (rest: object): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name: "n", namespace: "ns" },
+  ...rest,
+});
 const live = (rest: object, fieldsV1: FieldSet): KubeObject => ({
   ...desired(rest),
-  metadata: { ...desired(rest).metadata, uid: "u", managedFields: [{ manager: "outpost-controller", operation: "Apply", fieldsV1 }] },
+  metadata: {
+    ...desired(rest).metadata,
+    uid: "u",
+    managedFields: [{ manager: "outpost-controller", operation: "Apply", fieldsV1 }],
+  },
 });
 const ports = (n: number, protocol = "TCP"): FieldSet => ({
   [`k:{"containerPort":${n},"protocol":"${protocol}"}`]: { ".": {}, "f:containerPort": {} },
@@ -17,20 +26,35 @@ const cases: [string, { given: [KubeObject, KubeObject]; want: boolean }][] = [
   ],
   [
     "a field that another one added is not ours to judge",
-    { given: [desired({ data: { a: "1" } }), live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {} } })], want: true },
+    {
+      given: [desired({ data: { a: "1" } }), live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {} } })],
+      want: true,
+    },
   ],
-  ["another value", { given: [desired({ data: { a: "1" } }), live({ data: { a: "2" } }, { "f:data": { "f:a": {} } })], want: false }],
+  [
+    "another value",
+    { given: [desired({ data: { a: "1" } }), live({ data: { a: "2" } }, { "f:data": { "f:a": {} } })], want: false },
+  ],
   [
     "a map that is owned as one value",
     { given: [desired({ data: { a: "1" } }), live({ data: { a: "1" } }, { "f:data": {} })], want: true },
   ],
   [
     "a field that Git no longer has",
-    { given: [desired({ data: { a: "1" } }), live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {}, "f:b": {} } })], want: false },
+    {
+      given: [
+        desired({ data: { a: "1" } }),
+        live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {}, "f:b": {} } }),
+      ],
+      want: false,
+    },
   ],
   [
     "a field that Git has anew",
-    { given: [desired({ data: { a: "1", b: "2" } }), live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {} } })], want: false },
+    {
+      given: [desired({ data: { a: "1", b: "2" } }), live({ data: { a: "1", b: "2" } }, { "f:data": { "f:a": {} } })],
+      want: false,
+    },
   ],
   ["another API version", { given: [{ ...desired({}), apiVersion: "v2" }, live({}, {})], want: false }],
   [
@@ -89,7 +113,10 @@ const cases: [string, { given: [KubeObject, KubeObject]; want: boolean }][] = [
       want: true,
     },
   ],
-  ["an atomic list", { given: [desired({ command: ["a"] }), live({ command: ["a", "b"] }, { "f:command": {} })], want: false }],
+  [
+    "an atomic list",
+    { given: [desired({ command: ["a"] }), live({ command: ["a", "b"] }, { "f:command": {} })], want: false },
+  ],
 ];
 test.each(cases)("covered: %s", (_, { given, want }) => {
   expect(covered(...given)).toBe(want);

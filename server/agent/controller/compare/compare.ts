@@ -51,7 +51,9 @@ function list(desired: unknown[], live: unknown[], owned: FieldSet, inner: strin
     const field = [...left].find((name) => identifies(name, item));
     if (!field) return false;
     left.delete(field);
-    const at = live.findIndex((other, i) => i >= from && (field.startsWith("v:") ? isDeepStrictEqual(other, item) : hasKeys(field, other)));
+    const at = live.findIndex(
+      (other, i) => i >= from && (field.startsWith("v:") ? isDeepStrictEqual(other, item) : hasKeys(field, other)),
+    );
     if (at < 0) return false;
     from = at + 1;
     if (field.startsWith("k:") && !node(item, live[at], owned[field]!)) return false;
@@ -70,10 +72,13 @@ function identifies(field: string, item: unknown): boolean {
 
 function hasKeys(field: string, item: unknown): boolean {
   if (!isObject(item)) return false;
-  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) => isDeepStrictEqual(item[key], value));
+  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) =>
+    isDeepStrictEqual(item[key], value),
+  );
 }
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What does not count between two forms of one object. */
 export interface Comparing {
@@ -87,7 +92,11 @@ export interface Comparing {
 const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION, options: USUAL_OPTIONS, syncOptions: [] };
 
 /** As the application and the settings for all want an object compared. */
-export const comparing = (app: Application, { rules, tracking, compares }: Settings, object: KubeObject): Comparing => ({
+export const comparing = (
+  app: Application,
+  { rules, tracking, compares }: Settings,
+  object: KubeObject,
+): Comparing => ({
   ignored: ignoring(app, rules, object),
   tracking,
   options: compares,
@@ -95,7 +104,12 @@ export const comparing = (app: Application, { rules, tracking, compares }: Setti
 });
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
-export async function dryRun(client: KubeClient, target: CompareTarget, live: KubeObject, how = AS_IT_IS): Promise<Outcome<boolean>> {
+export async function dryRun(
+  client: KubeClient,
+  target: CompareTarget,
+  live: KubeObject,
+  how = AS_IT_IS,
+): Promise<Outcome<boolean>> {
   const tried = await attempt(client, target, live, how);
   return tried.kind === "done" ? done(isDeepStrictEqual(tried.value.next, tried.value.live)) : tried;
 }
@@ -108,7 +122,11 @@ export async function attempt(
   how = AS_IT_IS,
 ): Promise<Outcome<{ live: KubeObject; next: KubeObject }>> {
   const tried = isClientSide(target.object, how.syncOptions)
-    ? await applyOnClientSide(client, target.resource!, target.object, { options: how.syncOptions, there: true, dryRun: true })
+    ? await applyOnClientSide(client, target.resource!, target.object, {
+        options: how.syncOptions,
+        there: true,
+        dryRun: true,
+      })
     : await client.apply(target.resource!, target.object, { dryRun: true });
   if (tried.kind !== "done") return tried;
   let [there, owned] = [live, [] as FieldSet[]];
@@ -131,7 +149,9 @@ export const countedOf = (
   const { status } = object as KubeObject & { status?: unknown };
   // One that nobody wants is the cluster's own to change while it is looked at.
   const counted =
-    status !== undefined && wanted.status !== undefined && wantsStatus(wanted, options) ? { ...bare(object), status } : bare(object);
+    status !== undefined && wanted.status !== undefined && wantsStatus(wanted, options)
+      ? { ...bare(object), status }
+      : bare(object);
   const filled = filledIn(wanted, options);
   return without(
     migrated(counted, live, wanted, tracking),
@@ -146,7 +166,10 @@ export function bare(object: KubeObject): KubeObject {
   const { managedFields, resourceVersion, generation, annotations, ...metadata } = object.metadata;
   const { [LAST_APPLIED]: __, ...others } = annotations ?? {};
   return JSON.parse(
-    JSON.stringify({ ...rest, metadata: { ...metadata, ...(Object.keys(others).length ? { annotations: others } : {}) } }),
+    JSON.stringify({
+      ...rest,
+      metadata: { ...metadata, ...(Object.keys(others).length ? { annotations: others } : {}) },
+    }),
   ) as KubeObject;
 }
 

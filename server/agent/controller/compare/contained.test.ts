@@ -5,7 +5,12 @@ import { LAST_APPLIED } from "./last-applied.ts";
 
 const leaf: FieldSet = {};
 const object = (fields: object, metadata: object = {}) =>
-  ({ apiVersion: "v1", kind: "Thing", metadata: { name: "x", namespace: "y", ...metadata }, ...fields }) as unknown as KubeObject;
+  ({
+    apiVersion: "v1",
+    kind: "Thing",
+    metadata: { name: "x", namespace: "y", ...metadata },
+    ...fields,
+  }) as unknown as KubeObject;
 /** As the API server gives it, with what its managers have. */
 const live = (fields: object, spec: FieldSet, metadata: object = {}, operation = "Update") => {
   const fieldsV1 = { "f:spec": spec, "f:metadata": { "f:labels": { "f:l": leaf } } };
@@ -15,14 +20,21 @@ const live = (fields: object, spec: FieldSet, metadata: object = {}, operation =
 const decided = (wanted: KubeObject, there: KubeObject) => isAppliedAlready(wanted, there, NOTHING);
 
 const BY_NAME: FieldSet = { "f:items": { 'k:{"name":"a"}': { ".": leaf, "f:name": leaf, "f:value": leaf } } };
-const BY_PORT: FieldSet = { "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": leaf, "f:port": leaf, "f:protocol": leaf } } };
+const BY_PORT: FieldSet = {
+  "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": leaf, "f:port": leaf, "f:protocol": leaf } },
+};
 const filled = { name: "a", value: 1, filledIn: true };
 test.each<[string, object, object, FieldSet]>([
   ["plain values", { n: 1 }, { n: 1, filledIn: 2 }, { "f:n": leaf }],
   ["a map in which the cluster fills in", { m: { a: 1 } }, { m: { a: 1, b: 2 } }, { "f:m": { "f:a": leaf } }],
   ["items by key in which the cluster fills in", { items: [{ name: "a", value: 1 }] }, { items: [filled] }, BY_NAME],
   ["a port without its protocol", { ports: [{ port: 80 }] }, { ports: [{ port: 80, protocol: "TCP" }] }, BY_PORT],
-  ["a quantity in another spelling", { limits: { cpu: "0.1" } }, { limits: { cpu: "100m" } }, { "f:limits": { "f:cpu": leaf } }],
+  [
+    "a quantity in another spelling",
+    { limits: { cpu: "0.1" } },
+    { limits: { cpu: "100m" } },
+    { "f:limits": { "f:cpu": leaf } },
+  ],
   ["a list as one value", { list: [1, 2] }, { list: [1, 2] }, { "f:list": leaf }],
 ])("what another engine applied is known to be as desired without a request: %s", (_, wanted, there, fields) => {
   expect(decided(object({ spec: wanted }), live({ spec: there }, fields))).toBe(true);
@@ -59,7 +71,12 @@ test("what was applied on the client's side and has left Git is not a match", ()
 
 test("what was applied on the server's side and has left Git is not a match", () => {
   const wanted = (spec: object) => object({ spec }, { labels: { l: "1" } });
-  const there = live({ spec: { n: 1, m: 2 } }, { "f:n": leaf, "f:m": leaf }, { labels: { l: "1", other: "2" } }, "Apply");
+  const there = live(
+    { spec: { n: 1, m: 2 } },
+    { "f:n": leaf, "f:m": leaf },
+    { labels: { l: "1", other: "2" } },
+    "Apply",
+  );
   expect(decided(wanted({ n: 1, m: 2 }), there)).toBe(true);
   expect(decided(wanted({ n: 1 }), there)).toBe(false);
   const items = live({ spec: { items: [filled] } }, BY_NAME, { labels: { l: "1" } }, "Apply");

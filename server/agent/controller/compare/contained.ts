@@ -20,13 +20,16 @@ export function isAppliedAlready(desired: KubeObject, live: KubeObject, ignored:
   const { apiVersion, kind, metadata, ...rest } = desired;
   if (apiVersion !== live.apiVersion || kind !== live.kind) return false;
   // Fields of another version may have other shapes.
-  const entries = (live.metadata.managedFields ?? []).filter((entry) => !entry.subresource && entry.apiVersion === apiVersion);
+  const entries = (live.metadata.managedFields ?? []).filter(
+    (entry) => !entry.subresource && entry.apiVersion === apiVersion,
+  );
   const shapes = entries.flatMap(({ fieldsV1 }) => fieldsV1 ?? []);
   if (shapes.length === 0) return false;
   const { name: _, namespace: __, ...meta } = metadata;
   const wanted = { metadata: meta, ...rest };
   const written = TYPED.includes(apiVersion) ? asQuantity : () => false;
-  if (!inMap(wanted, live as unknown as Json, { shapes, written }) || hasLeftovers(live, desired, ignored)) return false;
+  if (!inMap(wanted, live as unknown as Json, { shapes, written }) || hasLeftovers(live, desired, ignored))
+    return false;
   // Server-side apply removes what its manager applied once and does not name any more.
   const applied = (live.metadata.managedFields ?? []).find(isOurs)?.fieldsV1;
   return !applied || names(wanted, applied);
@@ -62,7 +65,9 @@ function inList(desired: unknown[], live: unknown[], known: Known): boolean {
   return desired.every((item, i) => {
     const other = live[i];
     const field =
-      isMap(item) && isMap(other) ? known.shapes.flatMap((set) => Object.keys(set)).find((key) => isKeyOf(key, item, other)) : undefined;
+      isMap(item) && isMap(other)
+        ? known.shapes.flatMap((set) => Object.keys(set)).find((key) => isKeyOf(key, item, other))
+        : undefined;
     return field !== undefined && inMap(item as Json, other as Json, inner(known, field));
   });
 }
@@ -94,6 +99,9 @@ function itemOf(desired: unknown, field: string): unknown {
   return desired.find((item) => isMap(item) && isKeyOf(field, item));
 }
 
-const inner = ({ shapes, written }: Known, field: string): Known => ({ shapes: shapes.flatMap((set) => set[field] ?? []), written });
+const inner = ({ shapes, written }: Known, field: string): Known => ({
+  shapes: shapes.flatMap((set) => set[field] ?? []),
+  written,
+});
 const isGranular = (set: FieldSet): boolean => Object.keys(set).some((field) => field !== ".");
 const isMap = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);

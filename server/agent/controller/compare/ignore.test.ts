@@ -32,7 +32,11 @@ test.each<[string, IgnoreDifference, object]>([
     rule({ jsonPointers: ["/spec/containers/00/image"] }),
     { replicas: 1, containers: [{ name: "app" }, { name: "proxy", image: "p:1" }] },
   ],
-  ["a pointer before the first item", rule({ jsonPointers: ["/spec/containers/-3", "/spec/containers/-"] }), deployment().spec],
+  [
+    "a pointer before the first item",
+    rule({ jsonPointers: ["/spec/containers/-3", "/spec/containers/-"] }),
+    deployment().spec,
+  ],
   ["a pointer that leads nowhere", rule({ jsonPointers: ["/spec/none/at"] }), deployment().spec],
   [
     "a jq path",
@@ -50,7 +54,9 @@ test.each<[string, IgnoreDifference, object]>([
 
 test("rules for all applications count as one's own, and without rules nothing is done", () => {
   const object = deployment();
-  expect(without(object, ignoring(appWith(), [rule({ jsonPointers: ["/spec/replicas"] })], object)).spec.replicas).toBeUndefined();
+  expect(
+    without(object, ignoring(appWith(), [rule({ jsonPointers: ["/spec/replicas"] })], object)).spec.replicas,
+  ).toBeUndefined();
   expect(ignoring(appWith(), [], object)).toBe(NOTHING);
 });
 
@@ -64,7 +70,10 @@ test("an expression that cannot be used is named", () => {
 const fields: FieldSet = {
   "f:spec": {
     "f:replicas": {},
-    "f:containers": { 'k:{"name":"proxy"}': { ".": {}, "f:name": {}, "f:image": {} }, 'k:{"name":"gone"}': { ".": {} } },
+    "f:containers": {
+      'k:{"name":"proxy"}': { ".": {}, "f:name": {}, "f:image": {} },
+      'k:{"name":"gone"}': { ".": {} },
+    },
     "f:absent": { "f:x": {} },
   },
 };
@@ -79,7 +88,12 @@ test("the fields of a manager are found in an object, and those it does not have
 });
 
 test.each<[string, IgnoreDifference, FieldSet[], object]>([
-  ["a pointer", rule({ jsonPointers: ["/spec/replicas"] }), [], { replicas: 5, containers: [{ name: "proxy", image: "p:1" }] }],
+  [
+    "a pointer",
+    rule({ jsonPointers: ["/spec/replicas"] }),
+    [],
+    { replicas: 5, containers: [{ name: "proxy", image: "p:1" }] },
+  ],
   [
     "a jq path through a list in another order",
     rule({ jqPathExpressions: ['.spec.containers[] | select(.name == "proxy") | .image'] }),
@@ -99,10 +113,18 @@ test.each<[string, IgnoreDifference, FieldSet[], object]>([
     [],
     { replicas: 1, containers: [{ name: "proxy", image: "p:1" }] },
   ],
-  ["the status is not taken", rule({ jsonPointers: ["/status"] }), [], { replicas: 1, containers: [{ name: "proxy", image: "p:1" }] }],
+  [
+    "the status is not taken",
+    rule({ jsonPointers: ["/status"] }),
+    [],
+    { replicas: 1, containers: [{ name: "proxy", image: "p:1" }] },
+  ],
 ])("what is sent has the live value of %s", (_name, given, owned, want) => {
   const wanted = deployment({ containers: [{ name: "proxy", image: "p:1" }] });
-  const live = { ...deployment({ replicas: 5, containers: [{ name: "app" }, { name: "proxy", image: "p:9" }] }), status: { x: 1 } };
+  const live = {
+    ...deployment({ replicas: 5, containers: [{ name: "app" }, { name: "proxy", image: "p:9" }] }),
+    status: { x: 1 },
+  };
   const sent = taking(wanted, live, ignoring(appWith(given), [], wanted), owned);
   expect(sent.spec).toEqual(want);
   expect(sent.status).toBeUndefined();

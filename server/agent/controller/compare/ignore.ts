@@ -87,7 +87,9 @@ function withoutPointers<T>(value: T, pointers: readonly string[]): T {
 
 /** The fields that the ignored managers have of an object, as its `managedFields` say. */
 export const fieldsOf = (object: KubeObject, managers: readonly string[]): FieldSet[] =>
-  (object.metadata.managedFields ?? []).filter((f) => managers.includes(f.manager ?? "")).flatMap((f) => f.fieldsV1 ?? []);
+  (object.metadata.managedFields ?? [])
+    .filter((f) => managers.includes(f.manager ?? ""))
+    .flatMap((f) => f.fieldsV1 ?? []);
 
 /** A copy in which what is ignored has the values of `live`: what RespectIgnoreDifferences sends. */
 export function taking(
@@ -140,7 +142,9 @@ function sameItem(list: unknown[], beside: unknown[], item: unknown, index: numb
 
 function own(at: unknown, step: string | number): unknown {
   const key = Array.isArray(at) ? indexOf(at, step) : step;
-  return typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
+  return typeof at === "object" && at !== null && Object.hasOwn(at, key)
+    ? (at as Record<string, unknown>)[key]
+    : undefined;
 }
 
 /** The empty path of a text that is no pointer leads nowhere. */

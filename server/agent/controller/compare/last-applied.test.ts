@@ -5,7 +5,11 @@ import { hasLeftovers, LAST_APPLIED } from "./last-applied.ts";
 const object = (kind: string, fields: object, metadata: object = {}) =>
   ({ apiVersion: "v1", kind, metadata: { name: "x", ...metadata }, ...fields }) as unknown as KubeObject;
 const left = (last: KubeObject, wanted: KubeObject, live: KubeObject) =>
-  hasLeftovers({ ...live, metadata: { ...live.metadata, annotations: { [LAST_APPLIED]: JSON.stringify(last) } } }, wanted, NOTHING);
+  hasLeftovers(
+    { ...live, metadata: { ...live.metadata, annotations: { [LAST_APPLIED]: JSON.stringify(last) } } },
+    wanted,
+    NOTHING,
+  );
 const spec = (value: object) => object("Pod", { spec: value });
 
 const a = { name: "v", mountPath: "/a", subPath: "a" };
@@ -14,7 +18,12 @@ const [tcp, udp] = ["TCP", "UDP"].map((protocol) => ({ containerPort: 53, protoc
 test.each<[string, KubeObject, KubeObject, KubeObject]>([
   ["a second mount of one volume", spec({ mounts: [a, b] }), spec({ mounts: [a] }), spec({ mounts: [a, b] })],
   ["the first mount of one volume", spec({ mounts: [a, b] }), spec({ mounts: [b] }), spec({ mounts: [a, b] })],
-  ["a field of a mount", spec({ mounts: [b, a] }), spec({ mounts: [b, { ...a, subPath: undefined }] }), spec({ mounts: [b, a] })],
+  [
+    "a field of a mount",
+    spec({ mounts: [b, a] }),
+    spec({ mounts: [b, { ...a, subPath: undefined }] }),
+    spec({ mounts: [b, a] }),
+  ],
   ["a port of another protocol", spec({ ports: [tcp, udp] }), spec({ ports: [tcp] }), spec({ ports: [tcp, udp] })],
   [
     "a plain text of a Secret",

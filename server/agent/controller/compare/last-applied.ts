@@ -21,7 +21,10 @@ export const hasLastApplied = ({ metadata }: KubeObject): boolean => metadata.an
 export function withLastApplied(object: KubeObject): KubeObject {
   const text = lastAppliedOf(object);
   if (text.length > MOST) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [LAST_APPLIED]: text } } };
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [LAST_APPLIED]: text } },
+  };
 }
 
 /** The text of the annotation: the object without it and without our label, which no other engine would apply. */
@@ -52,16 +55,27 @@ export function hasLeftovers(live: KubeObject, wanted: KubeObject, ignored: Igno
 }
 
 /** The fields that a user decides. */
-function applied({ apiVersion: _, kind, status: __, metadata, ...rest }: Record<string, unknown>): Record<string, unknown> {
+function applied({
+  apiVersion: _,
+  kind,
+  status: __,
+  metadata,
+  ...rest
+}: Record<string, unknown>): Record<string, unknown> {
   const { labels, annotations, finalizers } = isMap(metadata) ? metadata : {};
   const others = kind === "Secret" ? encoded(rest) : rest;
-  return { ...others, metadata: { finalizers, labels: plain(labels, OWN_LABELS), annotations: plain(annotations, OWN_ANNOTATIONS) } };
+  return {
+    ...others,
+    metadata: { finalizers, labels: plain(labels, OWN_LABELS), annotations: plain(annotations, OWN_ANNOTATIONS) },
+  };
 }
 
 /** The cluster keeps the plain texts of a Secret among its data. */
 function encoded({ stringData, ...rest }: Record<string, unknown>): Record<string, unknown> {
   if (!isMap(stringData)) return rest;
-  const entries = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")] as const);
+  const entries = Object.entries(stringData).map(
+    ([key, text]) => [key, Buffer.from(String(text)).toString("base64")] as const,
+  );
   return { ...rest, data: { ...(isMap(rest.data) ? rest.data : {}), ...Object.fromEntries(entries) } };
 }
 
@@ -85,7 +99,9 @@ function leftInList(last: unknown[], wanted: unknown[], live: unknown[]): boolea
   const keys = KEYS.filter((name) => last.length > 0 && last.every((item) => isMap(item) && item[name] !== undefined));
   if (keys.length === 0 && last.some(isMap)) return false;
   const same = (a: unknown, b: unknown) =>
-    isMap(a) && isMap(b) ? [...keys, "protocol"].every((key) => isDeepStrictEqual(named(a, key), named(b, key))) : isDeepStrictEqual(a, b);
+    isMap(a) && isMap(b)
+      ? [...keys, "protocol"].every((key) => isDeepStrictEqual(named(a, key), named(b, key)))
+      : isDeepStrictEqual(a, b);
   return last.some((item) => {
     const here = live.find((one) => same(one, item));
     if (here === undefined) return false;
@@ -95,8 +111,10 @@ function leftInList(last: unknown[], wanted: unknown[], live: unknown[]): boolea
 }
 
 /** A port without a protocol is one of TCP. */
-const named = (item: Record<string, unknown>, key: string): unknown => item[key] ?? (key === "protocol" ? "TCP" : undefined);
+const named = (item: Record<string, unknown>, key: string): unknown =>
+  item[key] ?? (key === "protocol" ? "TCP" : undefined);
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) || (isMap(value) && Object.keys(value).length === 0);

@@ -68,7 +68,12 @@ export async function normalise(
     const object = clean(given, resource?.namespaced ?? true, namespace, wantsStatus(given, compares));
     const hook = hookOf(object);
     mark(object, app, namespace, tracking);
-    const key = objectKey(group, kind, object.metadata.namespace ?? "", object.metadata.name ?? object.metadata.generateName ?? "");
+    const key = objectKey(
+      group,
+      kind,
+      object.metadata.namespace ?? "",
+      object.metadata.name ?? object.metadata.generateName ?? "",
+    );
     times.set(key, (times.get(key) ?? 0) + 1);
     byKey.set(key, {
       key,
@@ -80,7 +85,9 @@ export async function normalise(
       problem: found.kind === "done" ? undefined : found,
     });
   }
-  const repeated = [...times].filter(([, n]) => n > 1).map(([key, n]) => ({ name: describe(byKey.get(key)!.object), times: n }));
+  const repeated = [...times]
+    .filter(([, n]) => n > 1)
+    .map(([key, n]) => ({ name: describe(byKey.get(key)!.object), times: n }));
   return { targets: [...byKey.values()], repeated };
 }
 

@@ -31,7 +31,9 @@ function stepTo(name: string, at: unknown): string | number | undefined {
   const index = at.findIndex((item) =>
     sign === "v:"
       ? isDeepStrictEqual(item, wanted)
-      : Object.entries(wanted as object).every(([key, value]) => isDeepStrictEqual((item as Record<string, unknown>)?.[key], value)),
+      : Object.entries(wanted as object).every(([key, value]) =>
+          isDeepStrictEqual((item as Record<string, unknown>)?.[key], value),
+        ),
   );
   return index < 0 ? undefined : index;
 }

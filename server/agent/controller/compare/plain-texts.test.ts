@@ -37,5 +37,7 @@ test.each<[string, KubeObject, Record<string, string>, string[], boolean]>([
 test("a predicted apply takes the keys of plain texts for keys of data, and leaves those of others", () => {
   const live = secret({ ...AB, theirs: "eA==" }, ["a", "b"]);
   expect(predict(secret(A), live).data).toEqual({ ...A, theirs: "eA==" });
-  expect(withTexts({ "f:data": { "f:c": {} }, "f:stringData": { "f:a": {} } })).toEqual({ "f:data": { "f:a": {}, "f:c": {} } });
+  expect(withTexts({ "f:data": { "f:c": {} }, "f:stringData": { "f:a": {} } })).toEqual({
+    "f:data": { "f:a": {}, "f:c": {} },
+  });
 });

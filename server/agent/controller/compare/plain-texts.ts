@@ -24,15 +24,23 @@ export function hasTextLeftovers(live: KubeObject, wanted: KubeObject, ignored: 
   if (live.kind !== "Secret") return false;
   const texts = live.metadata.managedFields?.find(isOurs)?.fieldsV1?.[TEXTS];
   if (!texts) return false;
-  const [there, next] = [live, wanted].map((object) => (without(object, ignored).data ?? {}) as Record<string, unknown>);
-  return Object.keys(texts).some((field) => Object.hasOwn(there!, field.slice(2)) && !Object.hasOwn(next!, field.slice(2)));
+  const [there, next] = [live, wanted].map(
+    (object) => (without(object, ignored).data ?? {}) as Record<string, unknown>,
+  );
+  return Object.keys(texts).some(
+    (field) => Object.hasOwn(there!, field.slice(2)) && !Object.hasOwn(next!, field.slice(2)),
+  );
 }
 
 /**
  * Makes the keys of plain texts ours, so that the apply that follows removes those that left Git. That apply also forgets the plain texts: it
  * waits where this fails.
  */
-export async function inheritTexts(destination: Destination, resource: Resource, current: KubeObject): Promise<Failure | undefined> {
+export async function inheritTexts(
+  destination: Destination,
+  resource: Resource,
+  current: KubeObject,
+): Promise<Failure | undefined> {
   const { namespace, name, uid } = current.metadata;
   // Of managed fields the watch keeps our own entry alone.
   const read = await destination.client.get(resource, namespace, name);

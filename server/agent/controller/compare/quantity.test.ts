@@ -25,6 +25,9 @@ test.each([
   expect(billionths(a)).not.toBe(billionths(b));
 });
 
-test.each(["", "x", "1 Gi", "1ki", "1e999", "0.0000000001", "1".repeat(50), null, {}, true])("%j is not a quantity", (value) => {
-  expect(billionths(value)).toBeUndefined();
-});
+test.each(["", "x", "1 Gi", "1ki", "1e999", "0.0000000001", "1".repeat(50), null, {}, true])(
+  "%j is not a quantity",
+  (value) => {
+    expect(billionths(value)).toBeUndefined();
+  },
+);

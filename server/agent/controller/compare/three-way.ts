@@ -29,7 +29,9 @@ export function predict(desired: KubeObject, live: KubeObject): KubeObject {
 /** The fields of a former application of this object, as a field set. */
 function fieldsOf(live: KubeObject): FieldSet {
   const { managedFields = [], annotations } = live.metadata;
-  const applied = managedFields.find(({ manager, operation }) => OURS.has(manager ?? "") && operation === "Apply")?.fieldsV1;
+  const applied = managedFields.find(
+    ({ manager, operation }) => OURS.has(manager ?? "") && operation === "Apply",
+  )?.fieldsV1;
   if (applied) return live.kind === "Secret" ? withTexts(applied) : applied;
   try {
     return setOf(JSON.parse(annotations?.[LAST_APPLIED] ?? "{}"));
@@ -41,7 +43,9 @@ function fieldsOf(live: KubeObject): FieldSet {
 /** Items of a list are told apart by a key, where all of them have it. */
 function setOf(value: unknown): FieldSet {
   if (Array.isArray(value)) {
-    const key = KEYS.find((name) => value.length > 0 && value.every((item) => isObject(item) && item[name] !== undefined));
+    const key = KEYS.find(
+      (name) => value.length > 0 && value.every((item) => isObject(item) && item[name] !== undefined),
+    );
     if (!key) return {};
     return Object.fromEntries(value.map((item: Json) => [`k:${JSON.stringify({ [key]: item[key] })}`, setOf(item)]));
   }
@@ -75,10 +79,12 @@ function node(desired: unknown, live: unknown, owned: FieldSet): unknown {
 /** Items with the same key are merged, in the order that is wanted; what somebody else added stays. */
 function list(desired: unknown[], live: unknown[], owned: FieldSet): unknown[] {
   const key = KEYS.find((name) => [...desired, ...live].every((item) => isObject(item) && item[name] !== undefined));
-  if (!key || [desired, live].some((items) => new Set(items.map((item) => (item as Json)[key])).size !== items.length)) return desired;
+  if (!key || [desired, live].some((items) => new Set(items.map((item) => (item as Json)[key])).size !== items.length))
+    return desired;
   const byKey = new Map(live.map((item) => [(item as Json)[key], item as Json]));
   const sets = Object.entries(owned).filter(([field]) => field.startsWith("k:"));
-  const setOfItem = (item: Json) => sets.find(([field]) => isDeepStrictEqual(pick(item, field), JSON.parse(field.slice(2))))?.[1];
+  const setOfItem = (item: Json) =>
+    sets.find(([field]) => isDeepStrictEqual(pick(item, field), JSON.parse(field.slice(2))))?.[1];
   const result = desired.map((item) => {
     const there = byKey.get((item as Json)[key]);
     byKey.delete((item as Json)[key]);
@@ -91,4 +97,5 @@ function list(desired: unknown[], live: unknown[], owned: FieldSet): unknown[] {
 const pick = (item: Json, field: string): Json =>
   Object.fromEntries(Object.keys(JSON.parse(field.slice(2)) as Json).map((name) => [name, item[name]]));
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

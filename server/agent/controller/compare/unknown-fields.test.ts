@@ -11,7 +11,12 @@ const deployment = (): KubeObject => ({
   spec: {
     color: "red",
     template: {
-      spec: { containers: [{ name: "web", image: "web:1", color: "blue", ports: [{ containerPort: 80, tint: 1 }] }, { name: "x" }] },
+      spec: {
+        containers: [
+          { name: "web", image: "web:1", color: "blue", ports: [{ containerPort: 80, tint: 1 }] },
+          { name: "x" },
+        ],
+      },
     },
   },
 });
@@ -35,8 +40,16 @@ test.each<[string, string[], (object: KubeObject) => unknown]>([
     ['.spec.template.spec.containers[name="web"].ports[containerPort=80,protocol="TCP"].tint'],
     ({ spec }) => "tint" in spec.template.spec.containers[0].ports[0],
   ],
-  ["in an item with a number", [".spec.template.spec.containers[0].color"], ({ spec }) => "color" in spec.template.spec.containers[0]],
-  ["beneath a name with dots", [".metadata.annotations.example.com/a.b"], ({ metadata }) => "example.com/a.b" in metadata.annotations!],
+  [
+    "in an item with a number",
+    [".spec.template.spec.containers[0].color"],
+    ({ spec }) => "color" in spec.template.spec.containers[0],
+  ],
+  [
+    "beneath a name with dots",
+    [".metadata.annotations.example.com/a.b"],
+    ({ metadata }) => "example.com/a.b" in metadata.annotations!,
+  ],
 ])("a field that its kind does not have is left out, and nothing else: %s", async (_, paths, has) => {
   const one = target();
   const answers: Outcome<string>[] = [refused(...paths), done("sent")];
@@ -48,7 +61,11 @@ test.each<[string, string[], (object: KubeObject) => unknown]>([
 test("all that one answer names goes at once, and what the next one names after it", async () => {
   const one = target();
   const all = [".spec.color", '.spec.template.spec.containers[name="web"].color'];
-  const answers: Outcome<string>[] = [refused(...all), refused('.spec.template.spec.containers[name="x"].name'), done("sent")];
+  const answers: Outcome<string>[] = [
+    refused(...all),
+    refused('.spec.template.spec.containers[name="x"].name'),
+    done("sent"),
+  ];
   expect((await withoutUnknownFields(one, LENIENT, async () => answers.shift()!)).kind).toBe("done");
   expect(one.object.spec).toEqual({
     template: { spec: { containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80, tint: 1 }] }, {}] } },

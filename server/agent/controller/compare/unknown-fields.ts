@@ -10,7 +10,8 @@ const TRIES = 3;
 const NAMED = /(?:^|[\s;:])((?:\.|\[)\S.*?): field not declared in schema/gm;
 
 /** Whether fields that a kind does not have are to fail nothing, as where a definition is older than what Git has. */
-export const isLenient = (object: KubeObject, options: readonly string[]): boolean => syncOption("Validate", object, options) === "false";
+export const isLenient = (object: KubeObject, options: readonly string[]): boolean =>
+  syncOption("Validate", object, options) === "false";
 
 /**
  * Sends a target, where it says `Validate=false` once more without the very fields that the API server has refused because their kind does
@@ -38,7 +39,12 @@ export function leaveOut(target: CompareTarget, { reason, message }: Failure): b
   const left = [...message.matchAll(NAMED)].map(([, path]) => path!).filter((path) => remove(object, path));
   if (!left.length) return false;
   const whole = target.whole ?? { object: target.object, digest: target.digest };
-  Object.assign(target, { object, digest: digest(object), whole, undeclared: [...(target.undeclared ?? []), ...left].sort() });
+  Object.assign(target, {
+    object,
+    digest: digest(object),
+    whole,
+    undeclared: [...(target.undeclared ?? []), ...left].sort(),
+  });
   return true;
 }
 
@@ -63,5 +69,8 @@ function isItem(item: unknown, at: number, inside: string): boolean {
   if (typeof item !== "object" || item === null) return false;
   const keys = [...inside.matchAll(/([^=,]+)=("(?:[^"\\]|\\.)*"|[^,]+)/g)];
   const values = item as Record<string, unknown>;
-  return keys.length > 0 && keys.every(([, key, value]) => values[key!] === undefined || JSON.stringify(values[key!]) === value);
+  return (
+    keys.length > 0 &&
+    keys.every(([, key, value]) => values[key!] === undefined || JSON.stringify(values[key!]) === value)
+  );
 }

@@ -7,7 +7,11 @@ test.each<[string, unknown, unknown]>([
   ["roles", { ignoreAggregatedRoles: true }, { ignoreAggregatedRoles: true, ignoreStatus: "all" }],
   ["of definitions alone", { ignoreResourceStatusField: "crd" }, { ignoreAggregatedRoles: false, ignoreStatus: "crd" }],
   ["of none", { ignoreResourceStatusField: "none" }, { ignoreAggregatedRoles: false, ignoreStatus: "none" }],
-  ["off, as it was called", { ignoreResourceStatusField: "off" }, { ignoreAggregatedRoles: false, ignoreStatus: "none" }],
+  [
+    "off, as it was called",
+    { ignoreResourceStatusField: "off" },
+    { ignoreAggregatedRoles: false, ignoreStatus: "none" },
+  ],
   ["another option", { ignoreDifferencesOnResourceUpdates: true }, USUAL_OPTIONS],
   ["an unknown word", { ignoreResourceStatusField: "some" }, "ignoreResourceStatusField is none of all, crd, none"],
   ["a list", [], "it is not a map"],

@@ -18,7 +18,8 @@ export function readCompareOptions(said: unknown): CompareOptions | string {
   if (typeof ignoreAggregatedRoles !== "boolean") return "ignoreAggregatedRoles is neither true nor false";
   if (status === "all" || status === "crd" || status === "none") return { ignoreAggregatedRoles, ignoreStatus: status };
   // Older words for none.
-  if (status === "off" || status === "false" || status === false) return { ignoreAggregatedRoles, ignoreStatus: "none" };
+  if (status === "off" || status === "false" || status === false)
+    return { ignoreAggregatedRoles, ignoreStatus: "none" };
   return "ignoreResourceStatusField is none of all, crd, none";
 }
 
@@ -28,6 +29,9 @@ export const wantsStatus = (object: KubeObject, { ignoreStatus }: CompareOptions
 
 /** Pointers to what of an object the cluster fills in by itself. */
 export const filledIn = (object: KubeObject, { ignoreAggregatedRoles }: CompareOptions): string[] => {
-  const gathered = object.kind === "ClusterRole" && gvkOf(object).group === "rbac.authorization.k8s.io" && object.aggregationRule != null;
+  const gathered =
+    object.kind === "ClusterRole" &&
+    gvkOf(object).group === "rbac.authorization.k8s.io" &&
+    object.aggregationRule != null;
   return ignoreAggregatedRoles && gathered ? ["/rules"] : [];
 };

@@ -10,7 +10,12 @@ import { projectOf } from "../projects.ts";
 type Known = Pick<Deps, "projects" | "repositories">;
 
 /** What an application's project demands of the commits of one of its sources; undefined when any will do. */
-export function integrityOf({ projects }: Known, app: Application, source: Source, index: number): Integrity | undefined {
+export function integrityOf(
+  { projects }: Known,
+  app: Application,
+  source: Source,
+  index: number,
+): Integrity | undefined {
   const name = projectOf(app);
   const demand = demandOf(projects.of(app), source);
   if (!demand) return undefined;
@@ -21,7 +26,11 @@ export function integrityOf({ projects }: Known, app: Application, source: Sourc
 }
 
 /** What is demanded of a repository from whose files a set makes applications of the project; a set for many projects is under none. */
-export function lookIntegrity({ projects }: Pick<Known, "projects">, repoURL: string, project: string | undefined): Integrity | undefined {
+export function lookIntegrity(
+  { projects }: Pick<Known, "projects">,
+  repoURL: string,
+  project: string | undefined,
+): Integrity | undefined {
   const demand = project === undefined ? undefined : demandOf(projects.under(project, undefined), { repoURL });
   return demand && { project: project!, ...demand };
 }

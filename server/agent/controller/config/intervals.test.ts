@@ -6,7 +6,12 @@ const HARD = "timeout.hard.reconciliation";
 test.each<[string, Record<string, string>, object, number]>([
   ["nothing said", {}, USUAL, 0],
   ["seconds", { [EVERY]: "300s" }, { everyMs: 300_000, jitterMs: 60_000 }, 0],
-  ["minutes and hours", { [EVERY]: "3m", [JITTER]: "1m30s", [HARD]: "12h" }, { everyMs: 180_000, jitterMs: 90_000, hardMs: 43_200_000 }, 0],
+  [
+    "minutes and hours",
+    { [EVERY]: "3m", [JITTER]: "1m30s", [HARD]: "12h" },
+    { everyMs: 180_000, jitterMs: 90_000, hardMs: 43_200_000 },
+    0,
+  ],
   ["days", { [HARD]: "2d" }, { hardMs: 172_800_000 }, 0],
   ["more than a timer takes", { [EVERY]: "9999999h", [JITTER]: "9999999h", [HARD]: "999999d" }, {}, 0],
   ["off", { [EVERY]: "0", [JITTER]: "0s" }, { everyMs: 0, jitterMs: 0 }, 0],

@@ -30,7 +30,8 @@ export function readIntervals(data: Readonly<Record<string, unknown>>): { interv
     const said = data[key];
     if (typeof said !== "string" || said.trim() === "") continue;
     const ms = milliseconds(said.trim());
-    if (ms === undefined) problems.push(`argocd-cm: ${key} is not a duration such as 120s, 3m or 0: ${USUAL[field] / 1_000}s counts`);
+    if (ms === undefined)
+      problems.push(`argocd-cm: ${key} is not a duration such as 120s, 3m or 0: ${USUAL[field] / 1_000}s counts`);
     else intervals[field] = ms > 0 && field !== "jitterMs" ? Math.max(MIN_MS, ms) : ms;
   }
   return { intervals, problems };

@@ -35,7 +35,8 @@ export const hasCredentials = (access: RepoAccess | undefined): boolean =>
 
 /** Why a template's credentials are not lent to a repository; undefined when they are. */
 export function withheld(template: RepoAccess, own: RepoAccess | undefined, url: string): string | undefined {
-  if (isCrooked(url)) return `${redactUrl(url)} has ".." or an encoded "/", "." or "%" in its path: write the path plainly`;
+  if (isCrooked(url))
+    return `${redactUrl(url)} has ".." or an encoded "/", "." or "%" in its path: write the path plainly`;
   const differing = own ? WAYS.filter((field) => own[field] && own[field] !== template[field]) : [];
   if (differing.length === 0) return undefined;
   const names = differing.map((field) => TRANSPORT[field]).join(", ");

@@ -12,7 +12,11 @@ const state = (phase: OperationState["phase"], ago: number, more: Partial<Operat
   message: "because",
   ...more,
 });
-function situation(automated: SyncPolicy["automated"] | undefined, more: Partial<Situation> = {}, last?: OperationState): Situation {
+function situation(
+  automated: SyncPolicy["automated"] | undefined,
+  more: Partial<Situation> = {},
+  last?: OperationState,
+): Situation {
   const app = {
     apiVersion: "argoproj.io/v1alpha1",
     kind: "Application",
@@ -30,11 +34,26 @@ const cases: [string, { given: Situation; want: object }][] = [
   ["policy switched off", { given: situation({ enabled: false }), want: { do: "nothing" } }],
   ["in sync", { given: situation(all, { status: "Synced" }), want: { do: "nothing" } }],
   ["unknown is never acted upon", { given: situation(all, { status: "Unknown" }), want: { do: "nothing" } }],
-  ["out of sync for the first time", { given: situation(all), want: { do: "sync", attempts: 0, onlyOutOfSync: false } }],
-  ["only extra objects, pruning off", { given: situation({}, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "nothing" } }],
-  ["only extra objects, pruning on", { given: situation(all, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "sync" } }],
-  ["objects of other applications are not acted upon", { given: situation(all, { outOfSync: [] }), want: { do: "nothing" } }],
-  ["only the namespace's labels are others", { given: situation({}, { outOfSync: [], namespaceChanged: true }), want: { do: "sync" } }],
+  [
+    "out of sync for the first time",
+    { given: situation(all), want: { do: "sync", attempts: 0, onlyOutOfSync: false } },
+  ],
+  [
+    "only extra objects, pruning off",
+    { given: situation({}, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "nothing" } },
+  ],
+  [
+    "only extra objects, pruning on",
+    { given: situation(all, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "sync" } },
+  ],
+  [
+    "objects of other applications are not acted upon",
+    { given: situation(all, { outOfSync: [] }), want: { do: "nothing" } },
+  ],
+  [
+    "only the namespace's labels are others",
+    { given: situation({}, { outOfSync: [], namespaceChanged: true }), want: { do: "sync" } },
+  ],
   ["an operation runs", { given: situation(all, {}, state("Running", 0)), want: { do: "nothing" } }],
   [
     "the same revision failed",
@@ -45,10 +64,19 @@ const cases: [string, { given: Situation; want: object }][] = [
   ],
   [
     "the same revision was tried only",
-    { given: situation(all, {}, state("Failed", 1_000, { operation: { sync: { dryRun: true } } })), want: { do: "sync", attempts: 0 } },
+    {
+      given: situation(all, {}, state("Failed", 1_000, { operation: { sync: { dryRun: true } } })),
+      want: { do: "sync", attempts: 0 },
+    },
   ],
-  ["another revision failed", { given: situation(all, { revisions: ["r2"] }, state("Failed", 1_000)), want: { do: "sync", attempts: 0 } }],
-  ["drift without self-heal", { given: situation({ prune: true }, {}, state("Succeeded", 1_000)), want: { do: "nothing" } }],
+  [
+    "another revision failed",
+    { given: situation(all, { revisions: ["r2"] }, state("Failed", 1_000)), want: { do: "sync", attempts: 0 } },
+  ],
+  [
+    "drift without self-heal",
+    { given: situation({ prune: true }, {}, state("Succeeded", 1_000)), want: { do: "nothing" } },
+  ],
   [
     "drift with self-heal, first time",
     { given: situation(all, {}, state("Succeeded", 0)), want: { do: "sync", attempts: 1, onlyOutOfSync: true } },
@@ -76,7 +104,10 @@ const cases: [string, { given: Situation; want: object }][] = [
   ],
   [
     "everything would be pruned",
-    { given: situation(all, { outOfSync: pruneOnly, prunable: 4 }), want: { do: "refuse", condition: { reason: "PruneWouldEmpty" } } },
+    {
+      given: situation(all, { outOfSync: pruneOnly, prunable: 4 }),
+      want: { do: "refuse", condition: { reason: "PruneWouldEmpty" } },
+    },
   ],
   [
     "everything may be pruned",
@@ -87,7 +118,10 @@ const cases: [string, { given: Situation; want: object }][] = [
     { given: situation(all, { prunable: 3 }), want: { do: "refuse", condition: { reason: "PruneNeedsConsent" } } },
   ],
   ["half may be pruned", { given: situation(all, { inventory: 6, prunable: 3 }), want: { do: "sync" } }],
-  ["two of three are an ordinary change", { given: situation(all, { inventory: 3, prunable: 2 }), want: { do: "sync" } }],
+  [
+    "two of three are an ordinary change",
+    { given: situation(all, { inventory: 3, prunable: 2 }), want: { do: "sync" } },
+  ],
 ];
 test.each(cases)("decide: %s", (_, { given, want }) => {
   expect(decide(given)).toMatchObject(want);

@@ -62,7 +62,11 @@ export function decide(s: Situation): Decision {
     isDeepStrictEqual(deployedSources(last.syncResult), sourcesOf(app)) &&
     !wasLeft(last, changed);
   if (attempted && (last.phase === "Failed" || last.phase === "Error")) {
-    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to [${revision}]: ${last.message ?? ""}`);
+    return refuse(
+      "SyncError",
+      firstReason(last) ?? "SyncFailed",
+      `Failed last sync attempt to [${revision}]: ${last.message ?? ""}`,
+    );
   }
   let attempts = 0;
   if (attempted) {
@@ -78,7 +82,11 @@ export function decide(s: Situation): Decision {
   // Nothing is deleted on a suspicion.
   if (automated.prune && s.prunable > 0) {
     if (s.prunable >= s.inventory && changed.every((r) => r.requiresPruning) && !automated.allowEmpty) {
-      return refuse("SyncError", "PruneWouldEmpty", `Skipping sync attempt to ${revision}: auto-sync will wipe out all resources`);
+      return refuse(
+        "SyncError",
+        "PruneWouldEmpty",
+        `Skipping sync attempt to ${revision}: auto-sync will wipe out all resources`,
+      );
     }
     if (s.prunable >= SHRINK_MINIMUM && s.prunable * 2 > s.inventory && !automated.allowEmpty) {
       return refuse(
@@ -103,7 +111,8 @@ function wasLeft(last: OperationState, changed: Situation["outOfSync"]): boolean
   return Boolean(left?.length) && changed.some((row) => left!.includes(id(row)));
 }
 
-export const isOpen = (state: OperationState | undefined): boolean => state?.phase === "Running" || state?.phase === "Terminating";
+export const isOpen = (state: OperationState | undefined): boolean =>
+  state?.phase === "Running" || state?.phase === "Terminating";
 
 /** The constant of the first object that failed, so that a machine need not read the message. */
 export const firstReason = (state: OperationState): string | undefined =>
@@ -128,7 +137,9 @@ export function retryDelay(retry: Retry | undefined, count: number): number | un
 export function retryWait(retry: Retry | undefined, count: number): number | string {
   const { factor, ...given } = retry?.backoff ?? {};
   // An empty text is none.
-  const [duration = "5s", maxDuration = "3m"] = [given.duration, given.maxDuration].map((text) => (text === "" ? undefined : text));
+  const [duration = "5s", maxDuration = "3m"] = [given.duration, given.maxDuration].map((text) =>
+    text === "" ? undefined : text,
+  );
   const [first, most] = [seconds(duration), seconds(maxDuration)];
   if (first === undefined) return `unable to parse ${duration} as a duration`;
   if (most === undefined) return `unable to parse ${maxDuration} as a duration`;

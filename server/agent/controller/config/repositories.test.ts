@@ -71,7 +71,12 @@ test("a repository's own credentials come before a template's, and all of a temp
   expect(all.find("https://h/own")).toMatchObject({ username: "own" });
   expect(all.find("https://h/own").githubApp).toBeUndefined();
   expect(all.find("https://h/bearer").githubApp).toBeUndefined();
-  expect(all.find("https://h/none")).toMatchObject({ githubApp: { id: "7" }, proxy: "http://proxy", noProxy: "x", enableLfs: true });
+  expect(all.find("https://h/none")).toMatchObject({
+    githubApp: { id: "7" },
+    proxy: "http://proxy",
+    noProxy: "x",
+    enableLfs: true,
+  });
 });
 
 test("what is kept for a project is for that project alone, and comes before what is for everybody", () => {
@@ -86,7 +91,11 @@ test("what is kept for a project is for that project alone, and comes before wha
   );
   const who = (url: string, project?: string) => all.find(url, project).username;
   expect([who("https://h/a", "one"), who("https://h/a", "two"), who("https://h/a")]).toEqual(["one", "all", "all"]);
-  expect([who("https://h/b", "one"), who("https://h/b", "two"), who("https://h/b")]).toEqual(["one", undefined, undefined]);
+  expect([who("https://h/b", "one"), who("https://h/b", "two"), who("https://h/b")]).toEqual([
+    "one",
+    undefined,
+    undefined,
+  ]);
   expect([who("https://t/x", "one"), who("https://t/x", "two")]).toEqual(["template", undefined]);
   expect([all.charts("one").length, all.charts("two").length]).toEqual([1, 0]);
 });
@@ -102,17 +111,21 @@ test("a host's certificate, also one for its port, and keys of who signs", () =>
   const trust = [map("argocd-tls-certs-cm", { h: "one", "h:8443": "two" }), map("argocd-gpg-keys-cm", { ABC: "key" })];
   expect(all.replaceTrust(trust)).toBe(true);
   expect(all.replaceTrust(trust)).toBe(false);
-  expect([all.find("https://h/x").ca, all.find("https://h:8443/x").ca, all.find("oci://h/x").ca, all.find("https://other/x").ca]).toEqual([
-    "one",
-    "two",
-    "one",
-    undefined,
-  ]);
+  expect([
+    all.find("https://h/x").ca,
+    all.find("https://h:8443/x").ca,
+    all.find("oci://h/x").ca,
+    all.find("https://other/x").ca,
+  ]).toEqual(["one", "two", "one", undefined]);
   expect(all.keyring).toEqual({ ABC: "key" });
 });
 
 test("identities in clouds are read as Argo CD writes them, and a template lends them", () => {
-  const azure = { azureServicePrincipalClientId: "c", azureServicePrincipalTenantId: "t", azureServicePrincipalClientSecret: "s" };
+  const azure = {
+    azureServicePrincipalClientId: "c",
+    azureServicePrincipalTenantId: "t",
+    azureServicePrincipalClientSecret: "s",
+  };
   const all = known(
     [
       { url: "https://h/google", gcpServiceAccountKey: "{}" },
@@ -124,9 +137,12 @@ test("identities in clouds are read as Argo CD writes them, and a template lends
   expect(all.find("https://h/google").gcpServiceAccountKey?.reveal()).toBe("{}");
   expect(all.find("https://h/google").azurePrincipal).toBeUndefined();
   const principal = { clientId: "c", tenantId: "t", authority: "https://login.microsoftonline.us" };
-  for (const url of ["https://h/lent", "https://h/off", "https://h/none"]) expect(all.find(url).azurePrincipal).toEqual(principal);
+  for (const url of ["https://h/lent", "https://h/off", "https://h/none"])
+    expect(all.find(url).azurePrincipal).toEqual(principal);
   expect(all.find("https://h/lent").azurePrincipalSecret?.reveal()).toBe("s");
-  expect(known([{ url: "https://h/x", useAzureWorkloadIdentity: "true" }]).find("https://h/x").azureWorkloadIdentity).toBe(true);
+  expect(
+    known([{ url: "https://h/x", useAzureWorkloadIdentity: "true" }]).find("https://h/x").azureWorkloadIdentity,
+  ).toBe(true);
 });
 
 const CORP = { url: "https://git.corp/platform/", username: "admin", password: "ADMIN" };
@@ -139,29 +155,57 @@ test.each<[string, Record<string, string>, Record<string, string>]>([
   ["an unchecked certificate", { url: "https://git.corp/platform/x", insecure: "true" }, CORP],
   ["an unchecked host key", { url: "git@git.corp:x", insecureIgnoreHostKey: "true" }, KEY],
   ["host keys of its own", { url: "git@git.corp:x", sshKnownHosts: "git.corp ssh-ed25519 AAAA" }, KEY],
-  ["plain HTTP", { url: "oci://r.corp/x", type: "oci", insecureOCIForceHttp: "true" }, { ...CORP, url: "oci://r.corp/" }],
+  [
+    "plain HTTP",
+    { url: "oci://r.corp/x", type: "oci", insecureOCIForceHttp: "true" },
+    { ...CORP, url: "oci://r.corp/" },
+  ],
   ["credentials unasked", { url: "https://git.corp/platform/x", forceHttpBasicAuth: "true" }, CORP],
-  ["a proxy and an unchecked certificate", { url: "https://git.corp/platform/x", proxy: "http://evil", insecure: "true" }, CORP],
+  [
+    "a proxy and an unchecked certificate",
+    { url: "https://git.corp/platform/x", proxy: "http://evil", insecure: "true" },
+    CORP,
+  ],
   ["a path that leads out", { url: "https://git.corp/platform/%2e%2e%2fsecret" }, CORP],
-  ["a path that leads out of a folder", { url: "git@git.corp:platform/../secret" }, { ...KEY, url: "ssh://git@git.corp/platform/" }],
+  [
+    "a path that leads out of a folder",
+    { url: "git@git.corp:platform/../secret" },
+    { ...KEY, url: "ssh://git@git.corp/platform/" },
+  ],
 ])("a template's credentials are lent only its own way: a repository with %s", (_, own, template) => {
   for (const tenant of [undefined, "b/-"]) {
     const all = known([{ ...own, ...(tenant ? { tenant } : {}) }], [template]);
-    for (const got of [all.find(own.url!, undefined, "b/-"), all.of(secret({ ...own, ...(tenant ? { tenant } : {}) }))]) {
+    for (const got of [
+      all.find(own.url!, undefined, "b/-"),
+      all.of(secret({ ...own, ...(tenant ? { tenant } : {}) })),
+    ]) {
       expect(got.refused?.reason).toBe("CredentialsNotLent");
-      expect([got.password, got.sshPrivateKey, got.username, got.proxy]).toEqual([undefined, undefined, undefined, undefined]);
+      expect([got.password, got.sshPrivateKey, got.username, got.proxy]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ]);
     }
   }
 });
 
 test("an http address under an https template gets nothing", () => {
-  const got = known([{ url: "http://git.corp/platform/x", tenant: "b/-" }], [CORP]).find("http://git.corp/platform/x", undefined, "b/-");
+  const got = known([{ url: "http://git.corp/platform/x", tenant: "b/-" }], [CORP]).find(
+    "http://git.corp/platform/x",
+    undefined,
+    "b/-",
+  );
   expect([got.password, got.refused]).toEqual([undefined, undefined]);
 });
 
 test("the template's own proxy and checks go with its credentials", () => {
   const all = known([{ url: "https://git.corp/platform/x" }], [{ ...CORP, proxy: "http://good", insecure: "true" }]);
-  expect(all.find("https://git.corp/platform/x")).toMatchObject({ username: "admin", proxy: "http://good", insecure: true });
+  expect(all.find("https://git.corp/platform/x")).toMatchObject({
+    username: "admin",
+    proxy: "http://good",
+    insecure: true,
+  });
 });
 
 describe("a tenant's repository", () => {
@@ -217,10 +261,15 @@ describe("a tenant's repository", () => {
 test("two different repositories or templates of one scope and address are refused by name, two that say the same are one", () => {
   const one = { secret: "repo-a", url: "https://h/x", username: "u", password: "p" };
   const twice = known([one, { ...one, secret: "repo-b", password: "q" }]).find("https://h/x");
-  expect(twice).toMatchObject({ refused: { reason: "RepositoryAmbiguous", message: expect.stringContaining("repo-a, repo-b") } });
+  expect(twice).toMatchObject({
+    refused: { reason: "RepositoryAmbiguous", message: expect.stringContaining("repo-a, repo-b") },
+  });
   expect(twice.password).toBeUndefined();
   expect(known([one, { ...one, secret: "repo-b" }]).find("https://h/x").username).toBe("u");
-  const templates = [one, { ...one, secret: "repocreds-b", username: "v" }].map((each) => ({ ...each, url: "https://h" }));
+  const templates = [one, { ...one, secret: "repocreds-b", username: "v" }].map((each) => ({
+    ...each,
+    url: "https://h",
+  }));
   expect(known([], templates).find("https://h/x").refused?.reason).toBe("RepositoryAmbiguous");
   // Those of another tenant do not count.
   const others = known([one, { ...one, secret: "repo-b", password: "q", tenant: "b/-" }]);

@@ -83,7 +83,9 @@ export class Repositories {
       (one) => one.normal === own.normal && one.tenant === own.tenant && one.access.project === project,
     );
     const { twice } = nearest(same, own.tenant);
-    return twice ? ambiguous("repositories", twice, url) : this.#complete(own, url, { project, tenant: tenantOf(secret) });
+    return twice
+      ? ambiguous("repositories", twice, url)
+      : this.#complete(own, url, { project, tenant: tenantOf(secret) });
   }
 
   /** All that serves an asker, the nearest scope first. */

@@ -30,7 +30,10 @@ export function stored(secret: KubeObject, normalise: (url: string) => string): 
   const url = field("url")?.trim() ?? "";
   const [app, installation] = [field("githubAppID")?.trim(), field("githubAppInstallationID")?.trim()];
   const depth = Number(field("depth"));
-  const [clientId, tenantId] = [field("azureServicePrincipalClientId")?.trim(), field("azureServicePrincipalTenantId")?.trim() ?? ""];
+  const [clientId, tenantId] = [
+    field("azureServicePrincipalClientId")?.trim(),
+    field("azureServicePrincipalTenantId")?.trim() ?? "",
+  ];
   const authority = field("azureActiveDirectoryEndpoint")?.trim();
   const principal = clientId ? { clientId, tenantId, ...(authority ? { authority } : {}) } : undefined;
   return {
@@ -49,7 +52,9 @@ export function stored(secret: KubeObject, normalise: (url: string) => string): 
       sshPrivateKey: hidden("sshPrivateKey"),
       tlsClientCertData: field("tlsClientCertData"),
       tlsClientCertKey: hidden("tlsClientCertKey"),
-      githubApp: app ? { id: app, installationId: installation, baseUrl: field("githubAppEnterpriseBaseUrl")?.trim() } : undefined,
+      githubApp: app
+        ? { id: app, installationId: installation, baseUrl: field("githubAppEnterpriseBaseUrl")?.trim() }
+        : undefined,
       githubAppPrivateKey: hidden("githubAppPrivateKey"),
       gcpServiceAccountKey: hidden("gcpServiceAccountKey"),
       azureWorkloadIdentity: field("useAzureWorkloadIdentity") === "true" || undefined,

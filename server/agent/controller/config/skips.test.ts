@@ -9,7 +9,9 @@ test.each<[string | undefined, boolean]>([
   ["", false],
   [undefined, false],
 ])("what is annotated with skip-reconcile: %s is left alone: %s", (said, want) => {
-  expect(skips({ metadata: { name: "a", annotations: said === undefined ? {} : { "argocd.argoproj.io/skip-reconcile": said } } })).toBe(
-    want,
-  );
+  expect(
+    skips({
+      metadata: { name: "a", annotations: said === undefined ? {} : { "argocd.argoproj.io/skip-reconcile": said } },
+    }),
+  ).toBe(want);
 });

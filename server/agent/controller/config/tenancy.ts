@@ -26,7 +26,8 @@ export function guardTenant(destination: Destination, app: Application): Destina
   guards.set(destination, known);
   let guarded = known.get(tenant);
   if (!guarded) {
-    const refuse: Rule = (object, resource) => refusesTenant(destination, tenant, object) ?? destination.refuse?.(object, resource);
+    const refuse: Rule = (object, resource) =>
+      refusesTenant(destination, tenant, object) ?? destination.refuse?.(object, resource);
     guarded = { ...destination, refuse };
     known.set(tenant, guarded);
   }
@@ -61,7 +62,10 @@ export function inherited(app: Application, shape: Guarded, objects: readonly Ku
     const { group } = gvkOf(object);
     // A mark that is there already is refused when the object is applied.
     if (group !== GROUP || object.metadata.annotations?.[TENANT] !== undefined) return object;
-    return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } } };
+    return {
+      ...object,
+      metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } },
+    };
   });
 }
 
@@ -71,6 +75,10 @@ export function inherited(app: Application, shape: Guarded, objects: readonly Ku
  */
 export function withOwnTenant(object: KubeObject, target: KubeObject): KubeObject {
   const tenant = target.metadata.annotations?.[TENANT];
-  if (gvkOf(target).group !== GROUP || tenant === undefined || object.metadata.annotations?.[TENANT] === tenant) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } } };
+  if (gvkOf(target).group !== GROUP || tenant === undefined || object.metadata.annotations?.[TENANT] === tenant)
+    return object;
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } },
+  };
 }

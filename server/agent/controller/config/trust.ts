@@ -77,6 +77,8 @@ export class Trust {
 function dataOf(configMaps: readonly KubeObject[], base: string, tenant: string | undefined): Record<string, string> {
   const name = trustName(base, tenant);
   const found = configMaps.find((one) => one.metadata.name === name && tenantOf(one) === tenant);
-  const entries = Object.entries(found?.data ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const entries = Object.entries(found?.data ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   return Object.fromEntries(entries);
 }

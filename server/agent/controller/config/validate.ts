@@ -4,7 +4,8 @@ import type { Application, SourceHydrator } from "../application.ts";
 /** What makes a specification unusable, whatever Git and the cluster say. */
 export function validate({ spec }: Application): Failure | undefined {
   if (!spec || typeof spec !== "object") return stop("SpecMissing", "the application has no spec");
-  const dry = spec.sourceHydrator === undefined || spec.sourceHydrator === null ? undefined : hydration(spec.sourceHydrator);
+  const dry =
+    spec.sourceHydrator === undefined || spec.sourceHydrator === null ? undefined : hydration(spec.sourceHydrator);
   if (dry) return dry;
   const single = spec.source ? [spec.source] : [];
   const given = spec.sources?.length ? spec.sources : single;
@@ -15,7 +16,8 @@ export function validate({ spec }: Application): Failure | undefined {
     if (!source?.repoURL) return stop("SourceInvalid", `${at}.repoURL is required`);
     if (!source.path && !source.chart && !source.ref && !source.repoURL.startsWith("oci://"))
       return stop("SourceInvalid", `${at}.repoURL and either ${at}.path or ${at}.chart are required`);
-    if (source.path?.startsWith("/")) return stop("SourceInvalid", `${at}.path must be relative to the root of the repository`);
+    if (source.path?.startsWith("/"))
+      return stop("SourceInvalid", `${at}.path must be relative to the root of the repository`);
     if (source.ref && source.chart) return stop("SourceInvalid", `${at}: a source with a chart cannot have a ref`);
   }
   const misshapen = notLists(spec);
@@ -42,5 +44,7 @@ function notLists(spec: Application["spec"]): string | undefined {
     "syncPolicy.syncOptions": spec.syncPolicy?.syncOptions,
     ignoreDifferences: spec.ignoreDifferences,
   };
-  return Object.keys(lists).find((name) => lists[name] !== undefined && lists[name] !== null && !Array.isArray(lists[name]));
+  return Object.keys(lists).find(
+    (name) => lists[name] !== undefined && lists[name] !== null && !Array.isArray(lists[name]),
+  );
 }

@@ -51,9 +51,15 @@ function heldBackBy(
   { automated, running }: Sync,
 ): HeldBack | undefined {
   if (!windows.length) return undefined;
-  const windowed = { name: app.metadata.name, namespace: app.spec.destination.namespace ?? "", server, clusterName: name };
+  const windowed = {
+    name: app.metadata.name,
+    namespace: app.spec.destination.namespace ?? "",
+    server,
+    clusterName: name,
+  };
   const verdict = judgeWindows(windows, windowed, now(), running ? Date.parse(running.startedAt) : undefined);
-  if (typeof verdict === "string") return { message: `Sync operation blocked by sync window: ${verdict}`, afterMs: LOOK_AGAIN_MS };
+  if (typeof verdict === "string")
+    return { message: `Sync operation blocked by sync window: ${verdict}`, afterMs: LOOK_AGAIN_MS };
   if (verdict.canSyncAuto || (!automated && verdict.canSyncManual)) return undefined;
   const [first] = verdict.blocking;
   const from = allowedFrom(windows, windowed, now(), !automated);

@@ -64,7 +64,8 @@ export async function runDeletionHooks(parting: DeletionHook, deletion: Deletion
     for (const hook of mine) {
       if (destination.live.get(hook.key, label)) continue;
       const made = await applyTarget(destination, hook, { app, verdicts: memory.verdicts, options: [] });
-      if (made.kind !== "done") return { ...made, message: `${parting} hook ${describe(hook.object)}: ${made.message}` };
+      if (made.kind !== "done")
+        return { ...made, message: `${parting} hook ${describe(hook.object)}: ${made.message}` };
     }
     await destination.settings.judge.prepare([mine.map((hook) => destination.live.get(hook.key, label))]);
     const all = mine.map((hook) => healthIn(destination, hook, label));
@@ -81,7 +82,10 @@ export async function runDeletionHooks(parting: DeletionHook, deletion: Deletion
 }
 
 /** Deletes the hooks whose policy says so, after they have succeeded; done with false while one of them is still there. */
-export async function cleanPartings(parting: DeletionHook, { app, destination, targets }: Deletion): Promise<Outcome<boolean>> {
+export async function cleanPartings(
+  parting: DeletionHook,
+  { app, destination, targets }: Deletion,
+): Promise<Outcome<boolean>> {
   const { client, writer, live } = destination;
   const label = appLabel(instanceOf(app, destination.own));
   let open = false;
@@ -113,14 +117,22 @@ function healthIn({ live, settings }: Destination, hook: CompareTarget, label: s
 }
 
 /** The hooks of a parting; one with only `generateName` has the same name in every look at this deletion. */
-function named(parting: DeletionHook, app: Application, targets: readonly CompareTarget[], own: string): CompareTarget[] {
+function named(
+  parting: DeletionHook,
+  app: Application,
+  targets: readonly CompareTarget[],
+  own: string,
+): CompareTarget[] {
   return targets
     .filter(({ hook }) => hook?.partings.includes(parting))
     .map((target) => {
       if (target.object.metadata.name) return target;
       const { generateName: _, ...metadata } = target.object.metadata;
       const since = app.metadata.deletionTimestamp ?? "";
-      const object = { ...target.object, metadata: { ...metadata, name: hookName(target.object, parting, "", since) } } as KubeObject;
+      const object = {
+        ...target.object,
+        metadata: { ...metadata, name: hookName(target.object, parting, "", since) },
+      } as KubeObject;
       remark(object, instanceOf(app, own), app.spec.destination.namespace ?? "");
       return { ...target, key: keyOf(object), object };
     });

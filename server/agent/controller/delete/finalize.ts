@@ -45,7 +45,12 @@ interface Deletion {
  * Takes an application away, as far as its finalizers ask for it: hooks before, what it owns (the highest wave first, the next one when it
  * is gone), hooks after; then the last finalizer goes, and with it the application. Without a finalizer of ours the objects stay.
  */
-export async function finalize(deps: Deps, app: Application, memory: Memory, report: Report): Promise<Next | undefined> {
+export async function finalize(
+  deps: Deps,
+  app: Application,
+  memory: Memory,
+  report: Report,
+): Promise<Next | undefined> {
   const has = (names: string[]) => app.metadata.finalizers?.some((finalizer) => names.includes(finalizer)) === true;
   const ours = STEPS.flatMap(({ finalizers }) => finalizers);
   if (!has(ours)) return undefined;
@@ -97,13 +102,22 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
 }
 
 /** An operation that was cut short may have made hooks of which no status tells: of what kinds they are, Git knows. */
-async function lastKnown(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<readonly CompareTarget[]> {
+async function lastKnown(
+  deps: Deps,
+  app: Application,
+  memory: Memory,
+  destination: Destination,
+): Promise<readonly CompareTarget[]> {
   if (memory.wanted || !isOpen(app.status?.operationState)) return memory.wanted?.normalised.targets ?? [];
   const targets = await lastTargets({ deps, app, destination }, memory);
   return targets.kind === "done" ? targets.value : [];
 }
 
-async function fail(report: Report, { reason, message }: { reason: string; message: string }, afterMs = FAILED_MS): Promise<Next> {
+async function fail(
+  report: Report,
+  { reason, message }: { reason: string; message: string },
+  afterMs = FAILED_MS,
+): Promise<Next> {
   report.condition("DeletionError", reason, message);
   await report.end();
   return { afterMs };
@@ -170,7 +184,9 @@ async function remove(
     return undefined;
   }
   // Another object of the same name has taken its place: the precondition kept it from being deleted.
-  return deleted.kind === "done" || deleted.reason === KUBE.conflict ? undefined : { reason: deleted.reason, message: deleted.message };
+  return deleted.kind === "done" || deleted.reason === KUBE.conflict
+    ? undefined
+    : { reason: deleted.reason, message: deleted.message };
 }
 
 async function release(deps: Deps, app: Application, ours: string[]): Promise<Next | undefined> {

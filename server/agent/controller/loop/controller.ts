@@ -86,9 +86,17 @@ export class Controller {
     };
     // Work that runs at the end still needs to see: the watches go after it.
     const settings = new Settings();
-    const corrected = (label: string) => this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
+    const corrected = (label: string) =>
+      this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
     const told = { changed, corrected, signal: this.#watching.signal };
-    const destinations = new Destinations({ home, own: namespace, settings, namespaces: managed, ending: signal, ...told });
+    const destinations = new Destinations({
+      home,
+      own: namespace,
+      settings,
+      namespaces: managed,
+      ending: signal,
+      ...told,
+    });
     signal.addEventListener("abort", () => void this.stop(), { once: true });
     const projects = new Projects();
     const { pollMs } = options;
@@ -108,7 +116,11 @@ export class Controller {
       log,
       now,
     };
-    const shared = { owns: (app: Application) => this.#shard.owns(app), first: this.#shard.index === 0, env: options.env };
+    const shared = {
+      owns: (app: Application) => this.#shard.owns(app),
+      first: this.#shard.index === 0,
+      env: options.env,
+    };
     this.#argoCache = new ArgoCache({ deps: this.deps, registry: this.metrics.registry, ...shared });
     this.deps.shown = (name) => this.#argoCache.answer(name);
   }
@@ -134,7 +146,9 @@ export class Controller {
         if (this.deps.settings.replace(all)) this.#settingsChanged();
         if (this.ready) this.#placesChanged();
       }),
-      this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=cluster`, (all) => this.#clustersChanged(() => destinations.replace(all))),
+      this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=cluster`, (all) =>
+        this.#clustersChanged(() => destinations.replace(all)),
+      ),
       this.#projects(),
       // Asked once here, so that the first application does not wait for it.
       this.deps.home.discovery.find("", "v1", "Namespace"),
@@ -230,7 +244,12 @@ export class Controller {
       },
     });
     // Only our own namespace is waited for: another may be one that we have no rights in, or is not there yet.
-    return this.#watches.watch(RESOURCES.application, undefined, scope.own ? on : { ...on, failed: () => undefined }, scope);
+    return this.#watches.watch(
+      RESOURCES.application,
+      undefined,
+      scope.own ? on : { ...on, failed: () => undefined },
+      scope,
+    );
   }
 
   /** What an application is called in all that is kept of it. */
@@ -248,9 +267,16 @@ export class Controller {
       this.#polls.seen(name, app);
     } else this.#polls.gone(name);
     const { annotations, deletionTimestamp } = app.metadata;
-    const asked = app.operation || annotations?.[META.refresh] || annotations?.[META.resourceAction] || deletionTimestamp;
+    const asked =
+      app.operation || annotations?.[META.refresh] || annotations?.[META.resourceAction] || deletionTimestamp;
     const memory = this.deps.memory.get(name);
-    if (annotations?.[META.refresh] === "normal" && !app.operation && !deletionTimestamp && memory?.wanted && !memory.failure) {
+    if (
+      annotations?.[META.refresh] === "normal" &&
+      !app.operation &&
+      !deletionTimestamp &&
+      memory?.wanted &&
+      !memory.failure
+    ) {
       // Many are often asked for at once: their repository is asked for all of them, and no worker waits for it.
       update(memory, { refreshAt: performance.now() });
       void this.#polls.refresh(name).then(() => this.#queue.add(name, PRIORITY.request));
@@ -262,7 +288,8 @@ export class Controller {
     this.deps.store.gone(name);
     // Nobody waits for its hooks any more, unless another one has come in its place.
     const stateOf = () => this.deps.store.get(name)?.status?.operationState;
-    if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseLast(one, name, stateOf);
+    if (app && this.#shard.owns(app))
+      for (const one of this.deps.destinations.open) void releaseLast(one, name, stateOf);
     this.deps.memory.delete(name);
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);
@@ -281,12 +308,14 @@ export class Controller {
 
   #repositoriesChanged(replace: () => unknown): void {
     replace();
-    for (const app of this.deps.store.all()) if (askAgain(this.deps, this.#nameOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
+    for (const app of this.deps.store.all())
+      if (askAgain(this.deps, this.#nameOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
   }
 
   /** What was signed well enough may be so no longer. */
   #keysChanged(): void {
-    for (const app of this.deps.store.all()) if (demandsOf(this.deps, app)) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
+    for (const app of this.deps.store.all())
+      if (demandsOf(this.deps, app)) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
   }
 
   #settingsChanged(): void {
@@ -361,7 +390,8 @@ export class Controller {
   #dependents(app: Application): void {
     for (const name of this.#dependent) {
       const other = this.deps.store.get(name);
-      if (other && dependenciesOf(other).some((one) => isNamed(one, app, other))) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
+      if (other && dependenciesOf(other).some((one) => isNamed(one, app, other)))
+        this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
     }
   }
 

@@ -35,7 +35,11 @@ export class Metrics {
       labelNames: ["namespace", "name", "phase"],
       registers,
     });
-    this.#depth = new Gauge({ name: "outpost_controller_queue_depth", help: "Applications that wait to be looked at", registers });
+    this.#depth = new Gauge({
+      name: "outpost_controller_queue_depth",
+      help: "Applications that wait to be looked at",
+      registers,
+    });
   }
 
   reconciled(app: Application | undefined, ms: number, depth: number): void {
@@ -43,7 +47,12 @@ export class Metrics {
     if (!app) return;
     const { name, namespace = "" } = app.metadata;
     this.#reconcile.observe({ namespace }, ms / 1_000);
-    const labels = { namespace, name, sync_status: app.status?.sync?.status ?? "", health_status: app.status?.health?.status ?? "" };
+    const labels = {
+      namespace,
+      name,
+      sync_status: app.status?.sync?.status ?? "",
+      health_status: app.status?.health?.status ?? "",
+    };
     const last = this.#last.get(keyOf(app));
     if (last) this.#info.remove(last.labels);
     this.#info.set(labels, 1);

@@ -31,7 +31,10 @@ export class Polls {
   readonly #intervalMs: (id: string) => number | undefined;
   #stopped = false;
 
-  constructor(look: (url: string, apps: ReadonlySet<string>) => Promise<void>, intervalMs: (id: string) => number | undefined) {
+  constructor(
+    look: (url: string, apps: ReadonlySet<string>) => Promise<void>,
+    intervalMs: (id: string) => number | undefined,
+  ) {
     this.#look = look;
     this.#intervalMs = intervalMs;
   }
@@ -69,7 +72,9 @@ export class Polls {
     const key = repositoryKey(url) ?? url;
     // A chart is asked for by the registry's folder that it is in.
     const wanted = [key, parentKey(key)];
-    const meant = [...this.#repositories.values()].filter((polled) => wanted.includes(repositoryKey(polled.url) ?? polled.url));
+    const meant = [...this.#repositories.values()].filter((polled) =>
+      wanted.includes(repositoryKey(polled.url) ?? polled.url),
+    );
     await Promise.all(meant.map((polled) => this.#ask(polled)));
   }
 

@@ -10,7 +10,8 @@ test.each(["application", "cluster"] as const)("shards by %s cover all applicati
   for (const count of [1, 2, 3, 7]) {
     const shards = Array.from({ length: count }, (_, index) => new Shard(index, count, by));
     for (const app of apps) expect(shards.filter((shard) => shard.owns(app))).toHaveLength(1);
-    for (const shard of shards) expect(apps.filter((app) => shard.owns(app)).length).toBeGreaterThan(apps.length / count / 3);
+    for (const shard of shards)
+      expect(apps.filter((app) => shard.owns(app)).length).toBeGreaterThan(apps.length / count / 3);
   }
 });
 

@@ -12,8 +12,10 @@ export class Shard {
   pinned: (app: Pick<Application, "metadata" | "spec">) => number | undefined = () => undefined;
 
   constructor(index = 0, count = 1, by: "application" | "cluster" = "application") {
-    if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) throw new Error(`OUTPOST_SHARDS must be from 1 to ${MAX_SHARDS}`);
-    if (!Number.isInteger(index) || index < 0 || index >= count) throw new Error(`OUTPOST_SHARD must be from 0 to ${count - 1}`);
+    if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS)
+      throw new Error(`OUTPOST_SHARDS must be from 1 to ${MAX_SHARDS}`);
+    if (!Number.isInteger(index) || index < 0 || index >= count)
+      throw new Error(`OUTPOST_SHARD must be from 0 to ${count - 1}`);
     this.index = index;
     this.count = count;
     this.#by = by;

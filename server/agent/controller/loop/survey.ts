@@ -65,7 +65,8 @@ async function surveyWay(
   }
 }
 
-const sizeOf = ({ sources, dependencyRepos }: RenderRequest): number => JSON.stringify([sources, dependencyRepos]).length + 500;
+const sizeOf = ({ sources, dependencyRepos }: RenderRequest): number =>
+  JSON.stringify([sources, dependencyRepos]).length + 500;
 
 /** What would be rendered for an application now; undefined when only a look of its own can tell. */
 async function question(deps: Deps, app: Application, url: string, access: ReturnType<typeof sharedAccess>) {

@@ -18,7 +18,11 @@ type Unseen = ReadonlyMap<string, Failure>;
 export const compareTargets = (look: Placed, targets: readonly CompareTarget[], unseen: Unseen): Promise<boolean[]> =>
   Promise.all(targets.map((target) => isSame(look, target, unseen)));
 
-async function isSame({ app, memory: { verdicts }, destination }: Placed, target: CompareTarget, unseen: Unseen): Promise<boolean> {
+async function isSame(
+  { app, memory: { verdicts }, destination }: Placed,
+  target: CompareTarget,
+  unseen: Unseen,
+): Promise<boolean> {
   const { client, settings, live, own } = destination;
   const current = live.get(target.key, appLabel(instanceOf(app, own)));
   if (!current || !target.resource || unseen.has(kindId(target.object))) return false;
@@ -57,7 +61,11 @@ export async function lookUpUnlabelled(
   if (automated && automated.enabled !== false) return;
   const label = appLabel(instanceOf(app, destination.own));
   const open = targets.filter(
-    (t) => t.resource && !memory.unlabelled.has(t.key) && !destination.live.get(t.key, label) && !unseen.has(kindId(t.object)),
+    (t) =>
+      t.resource &&
+      !memory.unlabelled.has(t.key) &&
+      !destination.live.get(t.key, label) &&
+      !unseen.has(kindId(t.object)),
   );
   await Promise.all(
     open.map(async ({ key, resource, object }) => {
@@ -65,7 +73,8 @@ export async function lookUpUnlabelled(
       const got = await destination.writer.get(resource!, object.metadata.namespace, object.metadata.name);
       if (got.kind === "again") return;
       // Nor is a tenant told how the object of another application is.
-      const shown = got.kind === "done" && (tenantOf(app) === undefined || (await isShown(app, destination, got.value)));
+      const shown =
+        got.kind === "done" && (tenantOf(app) === undefined || (await isShown(app, destination, got.value)));
       memory.unlabelled.set(key, shown ? got.value : undefined);
     }),
   );

@@ -37,7 +37,9 @@ export interface Seen extends Fetched {
 }
 
 /** What a phase gives: what the next one works with, or the end of this look and when the next look is due. */
-export type Step<T> = { readonly kind: "go"; readonly value: T } | { readonly kind: "end"; readonly next: Next | undefined };
+export type Step<T> =
+  | { readonly kind: "go"; readonly value: T }
+  | { readonly kind: "end"; readonly next: Next | undefined };
 
 export const go = <T>(value: T): Step<T> => ({ kind: "go", value });
 export const end = (next?: Next): Step<never> => ({ kind: "end", next });

@@ -44,7 +44,8 @@ export function entryOfTarget(look: Placed, compared: Compared): Entry {
   const refused = destination.refuse?.(object, target.resource);
   const current = refused ? undefined : destination.live.get(key, appLabel(instanceOf(app, destination.own)));
   const row = rowOf(object, wave);
-  if (asksConfirmation(current ?? object, app.spec.syncPolicy?.syncOptions ?? [])) row.requiresDeletionConfirmation = true;
+  if (asksConfirmation(current ?? object, app.spec.syncPolicy?.syncOptions ?? []))
+    row.requiresDeletionConfirmation = true;
   const syncable = setStatus(look, compared, { row, refused, current });
   if (problem && !brought.has(kindId(object)))
     report.condition("ComparisonError", problem.reason, `${describe(object)}: ${problem.message}`);
@@ -53,7 +54,13 @@ export function entryOfTarget(look: Placed, compared: Compared): Entry {
   if (health) row.health = health;
   else if (!here && isSeen) row.health = { status: "Missing" };
   const counts = isSeen && object.metadata.annotations?.[META.ignoreHealth] !== "true";
-  return { row, syncable, part: counts ? { health, missing: !here } : undefined, images: imagesOf(current ?? object), present: current };
+  return {
+    row,
+    syncable,
+    part: counts ? { health, missing: !here } : undefined,
+    images: imagesOf(current ?? object),
+    present: current,
+  };
 }
 
 /** Writes the sync status of an object into its row, and tells of refusals and other owners. Gives whether a sync could change it. */
@@ -85,9 +92,14 @@ function setStatus(
 }
 
 /** Of an object of the application that Git does not have. */
-export function entryOfExtra({ app, destination }: Placed, object: KubeObject, unseen: ReadonlyMap<string, Failure>): Entry {
+export function entryOfExtra(
+  { app, destination }: Placed,
+  object: KubeObject,
+  unseen: ReadonlyMap<string, Failure>,
+): Entry {
   // What is not seen is not known to be there, or to be unwanted.
-  if (unseen.has(kindId(object))) return { row: { ...rowOf(object, 0), status: "Unknown" }, syncable: false, images: [] };
+  if (unseen.has(kindId(object)))
+    return { row: { ...rowOf(object, 0), status: "Unknown" }, syncable: false, images: [] };
   const options = app.spec.syncPolicy?.syncOptions ?? [];
   const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
   if (asksConfirmation(object, options)) row.requiresDeletionConfirmation = true;

@@ -58,7 +58,15 @@ async function ask(look: Placed, wished: Freshness): Promise<Outcome<Wanted>> {
       // They may change while Git is asked, and then the next look asks for the objects once more.
       const settings = objects ? deps.settings.revision : wanted!.settings;
       const normalised = objects ? await toTargets(app, destination, objects) : wanted!.normalised;
-      const answer = { sourceDigest: asked, key, revisions, sourceTypes, destination: destination.id, settings, normalised };
+      const answer = {
+        sourceDigest: asked,
+        key,
+        revisions,
+        sourceTypes,
+        destination: destination.id,
+        settings,
+        normalised,
+      };
       update(memory, { wanted: answer, failure: undefined });
       return done(answer);
     }
@@ -74,7 +82,11 @@ async function ask(look: Placed, wished: Freshness): Promise<Outcome<Wanted>> {
 }
 
 function holds({ deps, memory: { wanted }, destination }: Placed, asked: string): boolean {
-  return wanted?.sourceDigest === asked && wanted.destination === destination.id && wanted.settings === deps.settings.revision;
+  return (
+    wanted?.sourceDigest === asked &&
+    wanted.destination === destination.id &&
+    wanted.settings === deps.settings.revision
+  );
 }
 
 /** Deletion hooks come with their finalizers, and go with them. False when the Application could not be written. */
@@ -107,5 +119,9 @@ async function lookForOrphans({ deps, app, memory, report, destination, freshnes
   const { orphans = [] } = memory;
   if (orphans.length === 0 || watched.orphanedResources?.warn === false) return;
   const named = `${orphans.slice(0, SHOWN_ORPHANS).join(", ")}${orphans.length > SHOWN_ORPHANS ? ", …" : ""}`;
-  report.condition("OrphanedResourceWarning", "OrphanedResources", `Application has ${orphans.length} orphaned resources: ${named}`);
+  report.condition(
+    "OrphanedResourceWarning",
+    "OrphanedResources",
+    `Application has ${orphans.length} orphaned resources: ${named}`,
+  );
 }

@@ -24,7 +24,8 @@ export function freshnessOf(look: Look): Freshness {
   if (refresh === undefined && hardDue(look) <= deps.now()) return "hard";
   if (refresh !== undefined || isAsked(app) || isRetriedFromGit(look)) return "normal";
   const asked = sourceDigest(deps, app);
-  if (!memory.wanted || memory.wanted.sourceDigest !== asked || (memory.failure && !stands(look, asked))) return "normal";
+  if (!memory.wanted || memory.wanted.sourceDigest !== asked || (memory.failure && !stands(look, asked)))
+    return "normal";
   const { everyMs, jitterMs } = deps.settings.intervals;
   const forgotten = everyMs > 0 && deps.now() - memory.askedAt > Math.max(FORGOTTEN_MS, ((everyMs + jitterMs) * 5) / 3);
   return forgotten ? "normal" : "cached";
@@ -34,7 +35,13 @@ export function freshnessOf(look: Look): Freshness {
 export function stands(look: Look, asked: string): boolean {
   const { deps, app, memory } = look;
   const { failure, askedAt } = memory;
-  if (!failure || failure.sourceDigest !== asked || app.metadata.annotations?.[META.refresh] !== undefined || isAsked(app)) return false;
+  if (
+    !failure ||
+    failure.sourceDigest !== asked ||
+    app.metadata.annotations?.[META.refresh] !== undefined ||
+    isAsked(app)
+  )
+    return false;
   return deps.now() - askedAt < retryMs(look, failure) - 50;
 }
 

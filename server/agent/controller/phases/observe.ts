@@ -32,7 +32,12 @@ export async function observeLive(look: Fetched): Promise<Seen> {
   if (freshness !== "cached") memory.unlabelled.clear();
   const ignoring = digest([app.spec.ignoreDifferences ?? [], deps.settings.revision]);
   if (memory.ignoring !== ignoring) update(memory, { ignoring, verdicts: new Verdicts() });
-  const { unseen, leftOut } = await watchKinds({ app, destination, targets: normalised.targets, verdicts: memory.verdicts });
+  const { unseen, leftOut } = await watchKinds({
+    app,
+    destination,
+    targets: normalised.targets,
+    verdicts: memory.verdicts,
+  });
   update(memory, { leftOut });
   return { ...look, unseen, seen: await observe(look, unseen) };
 }
@@ -46,7 +51,8 @@ export async function observeAgain(look: Fetched): Promise<Observed> {
 }
 
 /** The revisions as people read them. */
-export const shortOf = (revisions: readonly string[]): string => revisions.map((revision) => revision.slice(0, 7)).join(", ");
+export const shortOf = (revisions: readonly string[]): string =>
+  revisions.map((revision) => revision.slice(0, 7)).join(", ");
 
 /** Compares what is wanted with what is there. No request for an object of which neither side changed. */
 async function observe(look: Fetched, unseen: ReadonlyMap<string, Failure>): Promise<Observed> {
@@ -121,11 +127,13 @@ function warnOfUnseen({ report, destination, wanted }: Fetched, unseen: Readonly
     report.condition("ComparisonError", away.reason, `cluster ${name} cannot be seen, ${last}: ${away.message}`);
     return;
   }
-  for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
+  for (const [id, failure] of unseen)
+    report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
 }
 
 function warnOfRules({ app, report, destination: { settings } }: Placed): void {
-  for (const message of ruleProblems(app, settings.rules)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
+  for (const message of ruleProblems(app, settings.rules))
+    report.condition("ComparisonError", "IgnoreRuleInvalid", message);
   for (const message of settings.problems) report.condition("ComparisonError", "SettingsInvalid", message);
 }
 

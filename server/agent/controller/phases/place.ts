@@ -18,7 +18,8 @@ export async function findPlace(look: Look): Promise<Step<Placed>> {
     return end(await tellUnknown(look, type, destination));
   }
   if (destination.value.skipped) return end();
-  if (app.spec.sourceHydrator) report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
+  if (app.spec.sourceHydrator)
+    report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
   return go({ ...look, destination: destination.value });
 }
 

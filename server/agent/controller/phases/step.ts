@@ -39,20 +39,36 @@ export async function takeStep(look: Seen, decision: Decided): Promise<Step<Step
 }
 
 /** The operation after one step. Ends the look when it must be written down first that a hook is to run, and cannot be. */
-async function advanced(look: Seen, state: OperationState): Promise<Step<{ state: OperationState; afterMs: number | undefined }>> {
+async function advanced(
+  look: Seen,
+  state: OperationState,
+): Promise<Step<{ state: OperationState; afterMs: number | undefined }>> {
   const { app, deps, destination, memory, unseen, wanted } = look;
   const now = () => timeOf(deps);
   const targets = await targetsOf(look, state, wanted);
   if (targets.kind !== "done") {
     const phase = targets.kind === "stop" ? ("Failed" as const) : ("Error" as const);
-    return go({ state: { ...state, phase, message: targets.message, finishedAt: endOf(state, now()) }, afterMs: undefined });
+    return go({
+      state: { ...state, phase, message: targets.message, finishedAt: endOf(state, now()) },
+      afterMs: undefined,
+    });
   }
   const noted = await noteHooks(look, state, targets.value);
   if (noted.kind === "end") return noted;
   const { waveDelayMs } = deps;
   const prune = state.operation.sync?.prune === true;
   const { verdicts } = memory;
-  const step = await advance({ app, state, targets: targets.value, destination, verdicts, prune, unseen, waveDelayMs, now });
+  const step = await advance({
+    app,
+    state,
+    targets: targets.value,
+    destination,
+    verdicts,
+    prune,
+    unseen,
+    waveDelayMs,
+    now,
+  });
   return go({ state: step.state, afterMs: step.soon ? AT_ONCE_MS : undefined });
 }
 

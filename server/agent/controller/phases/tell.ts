@@ -25,7 +25,12 @@ export async function tell(look: Seen, stepped: Stepped): Promise<Next | undefin
   const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
   // What became of a hook is written down: now it may go.
-  const released = await releaseAll(deps.destinations.open, destination, name, deps.store.get(name)?.status?.operationState);
+  const released = await releaseAll(
+    deps.destinations.open,
+    destination,
+    name,
+    deps.store.get(name)?.status?.operationState,
+  );
   return earlier(untilNext(look, stepped, released.kind === "done"), untilRefresh(look));
 }
 
@@ -45,7 +50,8 @@ const earlier = (next: Next | undefined, refresh: Next | undefined): Next | unde
 /** Claims and verdicts of what is no longer wanted. */
 function forgetOthers({ deps, name, memory, destination, wanted }: Seen): void {
   const keys = new Set(wanted.normalised.targets.map((target) => target.key));
-  for (const { id, claims } of deps.destinations.open) claims.release(name, (key) => id === destination.id && keys.has(key));
+  for (const { id, claims } of deps.destinations.open)
+    claims.release(name, (key) => id === destination.id && keys.has(key));
   memory.verdicts.keepOnly(keys);
 }
 

@@ -9,14 +9,22 @@ const WAITING_MS = 3_000;
 const REFUSED_MS = 30_000;
 
 /** Nothing is known, so nothing is changed: the reason is the only news. */
-export async function tellUnknown(look: Look, type: string, failure: Failure, refreshed = false): Promise<Next | undefined> {
+export async function tellUnknown(
+  look: Look,
+  type: string,
+  failure: Failure,
+  refreshed = false,
+): Promise<Next | undefined> {
   const { deps, app, name, memory, report } = look;
   report.condition(type, failure.reason, failure.message);
   const failingSince = memory.failure?.failure === failure ? new Date(memory.failure.since).toISOString() : undefined;
   const ended = withoutTargets(app, { type, failure, now: timeOf(deps), failingSince });
   if (ended) report.set({ operationState: ended });
   if (ended && ended.operation === app.operation) report.take(ended.operation);
-  report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });
+  report.set({
+    sync: { ...report.status.sync, status: "Unknown" },
+    health: report.status.health ?? { status: "Unknown" },
+  });
   const written = await report.end({ refreshed });
   if (written.kind !== "done") return untilWritten(deps, name, written);
   if (failure.kind === "later") return { afterMs: failure.afterMs };

@@ -27,7 +27,12 @@ const several = { syncResult: { revisions: ["abc", "def"] } };
 
 const ROWS: [what: string, before: object | undefined, after: object, told: string[]][] = [
   ["nothing", { sync: { status: "Synced" } }, { sync: { status: "Synced" }, reconciledAt: "later" }, []],
-  ["a first look", undefined, { sync: { status: "OutOfSync" } }, ["Normal ResourceUpdated Updated sync status:  -> OutOfSync"]],
+  [
+    "a first look",
+    undefined,
+    { sync: { status: "OutOfSync" } },
+    ["Normal ResourceUpdated Updated sync status:  -> OutOfSync"],
+  ],
   [
     "health",
     { health: { status: "Progressing" } },
@@ -36,8 +41,18 @@ const ROWS: [what: string, before: object | undefined, after: object, told: stri
   ],
   ["an automated sync", {}, operation("Running"), ["Normal OperationStarted Initiated automated sync to 'abc'"]],
   ["a sync that somebody asked for", {}, operation("Running", asked), []],
-  ["its end", operation("Running", asked), operation("Succeeded", asked), ["Normal OperationCompleted Sync operation to abc succeeded"]],
-  ["its failure", operation("Running"), operation("Failed"), ["Warning OperationCompleted Sync operation to abc failed: no"]],
+  [
+    "its end",
+    operation("Running", asked),
+    operation("Succeeded", asked),
+    ["Normal OperationCompleted Sync operation to abc succeeded"],
+  ],
+  [
+    "its failure",
+    operation("Running"),
+    operation("Failed"),
+    ["Warning OperationCompleted Sync operation to abc failed: no"],
+  ],
   ["what was told", operation("Failed"), operation("Failed"), []],
   [
     "a sync of some objects",
@@ -55,7 +70,10 @@ const ROWS: [what: string, before: object | undefined, after: object, told: stri
     "a sync that began and ended in one look",
     operation("Succeeded", { startedAt: "t0" }),
     operation("Succeeded"),
-    ["Normal OperationStarted Initiated automated sync to 'abc'", "Normal OperationCompleted Sync operation to abc succeeded"],
+    [
+      "Normal OperationStarted Initiated automated sync to 'abc'",
+      "Normal OperationCompleted Sync operation to abc succeeded",
+    ],
   ],
   [
     "a deletion that fails",
@@ -77,10 +95,19 @@ function writer(answer: (event: KubeObject) => object, reasons?: string) {
     return answer(event);
   };
   const log = { info: () => {}, error: () => {}, warn: (_: object, message: string) => warned.push(message) };
-  const events = new Events({ client: { create } as unknown as KubeClient, log, component: "outpost-controller", reasons });
+  const events = new Events({
+    client: { create } as unknown as KubeClient,
+    log,
+    component: "outpost-controller",
+    reasons,
+  });
   return { events, written, warned };
 }
-const HAPPENED = ["OperationStarted", "OperationCompleted"].map((reason) => ({ type: "Normal" as const, reason, message: "m" }));
+const HAPPENED = ["OperationStarted", "OperationCompleted"].map((reason) => ({
+  type: "Normal" as const,
+  reason,
+  message: "m",
+}));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test.each([

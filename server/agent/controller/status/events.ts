@@ -34,11 +34,16 @@ export function eventsBetween(before: Application, after: Application): Happened
   if (health !== wasHealth) normal("ResourceUpdated", `Updated health status: ${wasHealth} -> ${health}`);
   for (const { type, message } of now.conditions ?? [])
     if (type === "DeletionError" && !old.conditions?.some((one) => one.type === type && one.message === message))
-      events.push({ type: "Warning", reason: "StatusRefreshed", message: `Unable to delete application resources: ${message}` });
+      events.push({
+        type: "Warning",
+        reason: "StatusRefreshed",
+        message: `Unable to delete application resources: ${message}`,
+      });
   return events;
 }
 
-const hasEnded = ({ phase }: OperationState): boolean => phase === "Succeeded" || phase === "Failed" || phase === "Error";
+const hasEnded = ({ phase }: OperationState): boolean =>
+  phase === "Succeeded" || phase === "Failed" || phase === "Error";
 
 function completed(state: OperationState): Happened {
   const what = state.operation?.sync?.resources?.length ? "Partial sync operation" : "Sync operation";
@@ -104,7 +109,11 @@ export class Events {
     }
   }
 
-  #event({ apiVersion, kind, metadata }: KubeObject, { type, reason, message }: Happened, annotations: Record<string, string>): KubeObject {
+  #event(
+    { apiVersion, kind, metadata }: KubeObject,
+    { type, reason, message }: Happened,
+    annotations: Record<string, string>,
+  ): KubeObject {
     const { name, namespace, uid, resourceVersion } = metadata;
     const at = new Date().toISOString().replace(/\.\d+/, "");
     return {

@@ -74,7 +74,14 @@ test("a termination that came while a step ran stands", async () => {
   await report.end();
   expect(written).toEqual([
     {
-      status: { operationState: { operation: expect.anything(), phase: "Terminating", startedAt: STARTED, message: "waiting for a hook" } },
+      status: {
+        operationState: {
+          operation: expect.anything(),
+          phase: "Terminating",
+          startedAt: STARTED,
+          message: "waiting for a hook",
+        },
+      },
     },
   ]);
 });

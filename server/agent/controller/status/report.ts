@@ -87,7 +87,8 @@ export class Report {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#writing;
-    const result = (app: Application) => this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
+    const result = (app: Application) =>
+      this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
     return this.#write(result, { looked });
   }
 
@@ -110,13 +111,16 @@ export class Report {
       // The time of the last look is written along with something else: by itself it is not worth a write.
       // Argo CD's readers wait for a look that is not older than the end of the sync; the one that ended it has seen what it left.
       const isEnd = (status?.operationState as Partial<OperationState> | undefined)?.finishedAt !== undefined;
-      const reconciledAt = looked || isEnd ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
+      const reconciledAt =
+        looked || isEnd ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
       const patch = {
         ...(own ? { metadata: { resourceVersion: metadata.resourceVersion, ...annotations } } : {}),
         ...(taken ? { operation: null } : {}),
         ...(status || looked ? { status: { ...status, ...reconciledAt } } : {}),
       };
-      const written = await (tries === 0 ? this.#deps.store.replace(app, patch) : this.#deps.store.patch(this.#name, patch, own));
+      const written = await (tries === 0
+        ? this.#deps.store.replace(app, patch)
+        : this.#deps.store.patch(this.#name, patch, own));
       if (written.kind === "done") this.#begun = undefined;
       if (written.kind === "done" || written.reason !== KUBE.conflict || tries === 3) return written;
       app = await this.#deps.store.reread(this.#name);
@@ -160,14 +164,19 @@ export class Report {
   #difference(app: Application, wanted: ApplicationStatus): Record<string, unknown> | undefined {
     const { status: next, condition } = truncateStatus(app, wanted);
     if (condition && next.conditions)
-      next.conditions = [...next.conditions.filter(({ type }) => type !== condition.type), ...this.#timed(app, [condition])];
+      next.conditions = [
+        ...next.conditions.filter(({ type }) => type !== condition.type),
+        ...this.#timed(app, [condition]),
+      ];
     const patch: Record<string, unknown> = {};
     const old = (app.status ?? {}) as Record<string, unknown>;
     const { operationState: ends } = app.status ?? {};
     const state = next.operationState;
     // Somebody has ended it meanwhile: to go on would undo that, and nobody says it twice.
     const ended = ends?.phase === "Terminating" && state?.phase === "Running" && ends.startedAt === state.startedAt;
-    for (const [field, value] of Object.entries(ended ? { ...next, operationState: { ...state, phase: ends.phase } } : next)) {
+    for (const [field, value] of Object.entries(
+      ended ? { ...next, operationState: { ...state, phase: ends.phase } } : next,
+    )) {
       const empty = value === undefined || (Array.isArray(value) && value.length === 0);
       if (empty) {
         if (old[field] !== undefined) patch[field] = null;

@@ -2,7 +2,13 @@ import type { Application } from "../application.ts";
 import { sane } from "./sanitize-status.ts";
 
 const app = (status: unknown) =>
-  ({ apiVersion: "v1", kind: "Application", metadata: { name: "a" }, spec: { destination: {} }, status }) as unknown as Application;
+  ({
+    apiVersion: "v1",
+    kind: "Application",
+    metadata: { name: "a" },
+    spec: { destination: {} },
+    status,
+  }) as unknown as Application;
 const good = {
   conditions: [{ type: "x" }],
   history: [],

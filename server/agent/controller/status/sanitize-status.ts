@@ -1,7 +1,8 @@
 import type { Application } from "../application.ts";
 
 type Loose = Record<string, unknown>;
-const isObject = (value: unknown): value is Loose => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Loose =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const LISTS = ["conditions", "history", "resources", "sourceTypes"];
 const OBJECTS = ["sync", "health", "operationState", "summary", "resourceSummary"];
 
@@ -32,16 +33,19 @@ export function sane(app: Application): Application {
   const { sync, operationState } = kept as { sync?: Loose; operationState?: Loose };
   if (
     sync &&
-    ((sync.revision !== undefined && typeof sync.revision !== "string") || (sync.comparedTo !== undefined && !isObject(sync.comparedTo)))
+    ((sync.revision !== undefined && typeof sync.revision !== "string") ||
+      (sync.comparedTo !== undefined && !isObject(sync.comparedTo)))
   )
     drop(kept, "sync");
   if (operationState) {
     const { operation, syncResult } = operationState;
-    const fits = isObject(operation) && (syncResult === undefined || (isObject(syncResult) && isRows(syncResult.resources)));
+    const fits =
+      isObject(operation) && (syncResult === undefined || (isObject(syncResult) && isRows(syncResult.resources)));
     if (!fits) drop(kept, "operationState");
   }
   return changed ? without(app, kept) : app;
 }
 
-const isRows = (rows: unknown): boolean => rows === undefined || rows === null || (Array.isArray(rows) && rows.every(isObject));
+const isRows = (rows: unknown): boolean =>
+  rows === undefined || rows === null || (Array.isArray(rows) && rows.every(isObject));
 const without = (app: Application, status: Loose): Application => ({ ...app, status: status as Application["status"] });

@@ -17,7 +17,10 @@ function world(answer: Application, meanwhile: (store: Store) => void) {
     return done(answer);
   };
   const foreign: string[] = [];
-  const store = new Store({ mergePatch: answering, update: answering, get: answering } as unknown as KubeClient, "agent");
+  const store = new Store(
+    { mergePatch: answering, update: answering, get: answering } as unknown as KubeClient,
+    "agent",
+  );
   store.onForeignChange = (name) => foreign.push(name);
   store.seen(app("one", "5"));
   return { store, foreign };

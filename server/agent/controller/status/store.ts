@@ -56,7 +56,12 @@ export class Store {
   async patch(name: string, patch: object, own: boolean): Promise<Outcome<Application>> {
     const at = placeOfInstance(name, this.#namespace);
     const before = this.get(name);
-    const written = (await this.#client.mergePatch(RESOURCES.application, at.namespace, at.name, patch)) as Outcome<Application>;
+    const written = (await this.#client.mergePatch(
+      RESOURCES.application,
+      at.namespace,
+      at.name,
+      patch,
+    )) as Outcome<Application>;
     if (written.kind !== "done") return written;
     const changed = this.#answered(written.value);
     if (changed && !own) this.onForeignChange(name);
@@ -129,4 +134,5 @@ function isExact(value: unknown): boolean {
   return typeof value !== "object" || value === null || Object.values(value).every(isExact);
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -17,7 +17,10 @@ const ingress = (spec: unknown, annotations: Record<string, string> = {}, status
   spec,
   status,
 });
-const rule = (host: string | undefined, ...paths: (string | undefined)[]) => ({ host, http: { paths: paths.map((path) => ({ path })) } });
+const rule = (host: string | undefined, ...paths: (string | undefined)[]) => ({
+  host,
+  http: { paths: paths.map((path) => ({ path })) },
+});
 const web = (annotations: Record<string, string>): KubeObject => ({
   apiVersion: "v1",
   kind: "Service",
@@ -32,7 +35,11 @@ test.each<[string, KubeObject, string[]]>([
     ingress({ rules: [rule("shop.example", "/", "/api/*", undefined)] }),
     ["http://shop.example", "http://shop.example/", "http://shop.example/api/"],
   ],
-  ["a certificate of its own", ingress({ rules: [rule("shop.example", "/")], tls: [{ secretName: "cert" }] }), ["https://shop.example/"]],
+  [
+    "a certificate of its own",
+    ingress({ rules: [rule("shop.example", "/")], tls: [{ secretName: "cert" }] }),
+    ["https://shop.example/"],
+  ],
   [
     "a certificate that somebody else brings",
     ingress({ rules: [rule("a.example", ""), rule("b.example", "")], tls: [{ hosts: ["a.example"] }] }),
@@ -47,7 +54,10 @@ test.each<[string, KubeObject, string[]]>([
   ["no path", ingress({ rules: [{ host: "shop.example" }] }), []],
   [
     "its links are not wanted",
-    ingress({ rules: [rule("shop.example", "/")] }, { "argocd.argoproj.io/ignore-default-links": "true", ...link("https://docs.example") }),
+    ingress(
+      { rules: [rule("shop.example", "/")] },
+      { "argocd.argoproj.io/ignore-default-links": "true", ...link("https://docs.example") },
+    ),
     ["https://docs.example"],
   ],
   ["a link with a title", web(link("Graphs|https://grafana.example/d/1")), ["Graphs|https://grafana.example/d/1"]],
@@ -78,7 +88,12 @@ const pod = { initContainers: [{ image: "init:1" }], containers: [{ image: "web:
 test.each<[string, object, string[], string[]]>([
   ["a Pod", { kind: "Pod", spec: pod }, ["init:1", "web:1"], ["web:1"]],
   ["a template", { kind: "Deployment", spec: { template: { spec: pod } } }, ["init:1", "web:1"], ["web:1"]],
-  ["a CronJob", { kind: "CronJob", spec: { jobTemplate: { spec: { template: { spec: pod } } } } }, ["init:1", "web:1"], ["web:1"]],
+  [
+    "a CronJob",
+    { kind: "CronJob", spec: { jobTemplate: { spec: { template: { spec: pod } } } } },
+    ["init:1", "web:1"],
+    ["web:1"],
+  ],
   ["something else", { kind: "ConfigMap", data: {} }, [], []],
   ["a shape that nothing has", { kind: "Pod", spec: { initContainers: 1, containers: { image: "x" } } }, [], []],
 ])("the images of %s", (_, object, all, staying) => {

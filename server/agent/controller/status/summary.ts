@@ -11,13 +11,21 @@ const MAX_IMAGE = 1_024;
 const MAX_IMAGES = 262_144;
 
 /** What stands above an application: its images, where it can be reached, and whether what it deploys are applications. */
-export function summaryOf(app: Application, objects: readonly KubeObject[], images: string[]): NonNullable<ApplicationStatus["summary"]> {
-  const urls = new Set([app, ...objects].flatMap((object) => [...linksOf(object), ...(isIngress(object) ? ingressUrls(object) : [])]));
+export function summaryOf(
+  app: Application,
+  objects: readonly KubeObject[],
+  images: string[],
+): NonNullable<ApplicationStatus["summary"]> {
+  const urls = new Set(
+    [app, ...objects].flatMap((object) => [...linksOf(object), ...(isIngress(object) ? ingressUrls(object) : [])]),
+  );
   const short = [...urls].filter((url) => url.length <= MAX_LENGTH).sort();
   return {
     ...(images.length ? { images: within(MAX_IMAGES, images) } : {}),
     ...(short.length ? { externalURLs: short.slice(0, MAX_URLS) } : {}),
-    ...(objects.some((object) => gvkOf(object).group === "argoproj.io" && object.kind === "Application") ? { isAppOfApps: true } : {}),
+    ...(objects.some((object) => gvkOf(object).group === "argoproj.io" && object.kind === "Application")
+      ? { isAppOfApps: true }
+      : {}),
   };
 }
 
@@ -36,9 +44,16 @@ export function within(room: number, texts: readonly string[]): string[] {
 /** The images of an object; of the containers that stay, if those that begin are not asked for. */
 export function imagesOf({ kind, spec: given }: KubeObject, { begins } = { begins: true }): string[] {
   const spec =
-    kind === "CronJob" ? given?.jobTemplate?.spec?.template?.spec : (given?.template?.spec ?? (kind === "Pod" ? given : undefined));
-  const containers = [...(begins ? list<{ image?: string }>(spec?.initContainers) : []), ...list<{ image?: string }>(spec?.containers)];
-  return containers.map(({ image }) => image).filter((image): image is string => typeof image === "string" && image.length <= MAX_IMAGE);
+    kind === "CronJob"
+      ? given?.jobTemplate?.spec?.template?.spec
+      : (given?.template?.spec ?? (kind === "Pod" ? given : undefined));
+  const containers = [
+    ...(begins ? list<{ image?: string }>(spec?.initContainers) : []),
+    ...list<{ image?: string }>(spec?.containers),
+  ];
+  return containers
+    .map(({ image }) => image)
+    .filter((image): image is string => typeof image === "string" && image.length <= MAX_IMAGE);
 }
 
 /** Links that an object gives of itself, each an address or `title|address`; one that a browser would run is none. */
@@ -65,10 +80,15 @@ export function ingressUrls({ metadata, spec, status }: KubeObject): string[] {
   return list<Rule>(spec?.rules).flatMap((rule) => {
     const host = rule.host || at;
     if (!host) return [];
-    const scheme = tls.some(({ hosts, secretName }) => secretName || list<string>(hosts).includes(host)) ? "https" : "http";
-    return list<{ path?: string }>(rule.http?.paths).map(({ path }) => `${scheme}://${host}${String(path ?? "").replace(/\*$/, "")}`);
+    const scheme = tls.some(({ hosts, secretName }) => secretName || list<string>(hosts).includes(host))
+      ? "https"
+      : "http";
+    return list<{ path?: string }>(rule.http?.paths).map(
+      ({ path }) => `${scheme}://${host}${String(path ?? "").replace(/\*$/, "")}`,
+    );
   });
 }
 
 /** What comes from a cluster may be of any shape. */
-const list = <T>(value: unknown): T[] => (Array.isArray(value) ? value.filter((one) => one !== null && one !== undefined) : []);
+const list = <T>(value: unknown): T[] =>
+  Array.isArray(value) ? value.filter((one) => one !== null && one !== undefined) : [];

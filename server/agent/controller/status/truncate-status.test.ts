@@ -11,12 +11,29 @@ const app = (status: ApplicationStatus = {}, spec: object = {}) =>
     status,
   }) as Application;
 const row = (i: number, more: Partial<ResourceStatus> = {}): ResourceStatus => ({
-  ...{ group: "apps", version: "v1", kind: "Deployment", namespace: "shop-of-many-things", name: `a-deployment-of-many-${i}` },
+  ...{
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    namespace: "shop-of-many-things",
+    name: `a-deployment-of-many-${i}`,
+  },
   ...{ status: "Synced", health: { status: "Healthy" }, ...more },
 });
 const result = (i: number, more: Partial<ResourceResult> = {}): ResourceResult => ({
-  ...{ group: "apps", version: "v1", kind: "Deployment", namespace: "shop-of-many-things", name: `a-deployment-of-many-${i}` },
-  ...{ status: "Synced", message: `deployment.apps/a-deployment-of-many-${i} serverside-applied`, syncPhase: "Sync", ...more },
+  ...{
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    namespace: "shop-of-many-things",
+    name: `a-deployment-of-many-${i}`,
+  },
+  ...{
+    status: "Synced",
+    message: `deployment.apps/a-deployment-of-many-${i} serverside-applied`,
+    syncPhase: "Sync",
+    ...more,
+  },
 });
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 const state = (phase: OperationPhase, resources: ResourceResult[]): ApplicationStatus["operationState"] => ({

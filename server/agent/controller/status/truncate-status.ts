@@ -1,4 +1,10 @@
-import type { Application, ApplicationCondition, ApplicationStatus, ResourceResult, ResourceStatus } from "../application.ts";
+import type {
+  Application,
+  ApplicationCondition,
+  ApplicationStatus,
+  ResourceResult,
+  ResourceStatus,
+} from "../application.ts";
 
 // etcd takes 1.5 MiB of an object; the API server adds who owns which field. A larger one is refused, however often it is sent.
 const MAX_BYTES = 1_400_000;
@@ -57,7 +63,9 @@ export function truncateStatus(app: Application, next: ApplicationStatus): Fitte
     status: {
       ...next,
       ...(resources.length ? { resources: fewer.resources } : {}),
-      ...(state && results.length ? { operationState: { ...state, syncResult: { ...state.syncResult, resources: fewer.results } } } : {}),
+      ...(state && results.length
+        ? { operationState: { ...state, syncResult: { ...state.syncResult, resources: fewer.results } } }
+        : {}),
     },
     ...(left.length ? { condition: { type: "ResourcesLeftOutWarning", reason: "StatusTooLarge", message } } : {}),
   };
@@ -66,8 +74,10 @@ export function truncateStatus(app: Application, next: ApplicationStatus): Fitte
 const size = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 const counted = (left: number, all: number, what: string): string[] => (left > 0 ? [`${left} of ${all} ${what}`] : []);
 
-const isWell = ({ status, health }: ResourceStatus): boolean => status === "Synced" && (!health || health.status === "Healthy");
-const isDone = ({ status, hookType }: ResourceResult): boolean => !hookType && (status === "Synced" || status === "Pruned");
+const isWell = ({ status, health }: ResourceStatus): boolean =>
+  status === "Synced" && (!health || health.status === "Healthy");
+const isDone = ({ status, hookType }: ResourceResult): boolean =>
+  !hookType && (status === "Synced" || status === "Pruned");
 
 function terse(row: ResourceResult): ResourceResult {
   const { message, images, ...rest } = row;
@@ -75,11 +85,14 @@ function terse(row: ResourceResult): ResourceResult {
 }
 const brief = (row: ResourceStatus): ResourceStatus =>
   row.health?.message ? { ...row, health: { ...row.health, message: cut(row.health.message) } } : row;
-const cut = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, "")}…` : text);
+const cut = (text: string): string =>
+  text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
 /** As many rows as there is room for, those of the lowest rank first, in their old order; those of rank 0 also where there is none. */
 function most<T>(rows: readonly T[], rank: (row: T) => number, room: number): T[] {
-  const order = rows.map((row, i) => ({ i, rank: rank(row), size: size(row) + 1 })).sort((a, b) => a.rank - b.rank || a.i - b.i);
+  const order = rows
+    .map((row, i) => ({ i, rank: rank(row), size: size(row) + 1 }))
+    .sort((a, b) => a.rank - b.rank || a.i - b.i);
   const taken = new Set<number>();
   let left = Math.floor(room / STEP_BYTES) * STEP_BYTES;
   let spare = SPARE_BYTES;

@@ -12,12 +12,20 @@ import { tryDryRun } from "./dry-run.ts";
 const app = { metadata: { name: "shop" }, spec: { destination: { namespace: "shop" } } } as Application;
 const resource = { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true };
 const wanted = (kind = "Deployment"): KubeObject => {
-  const object: KubeObject = { apiVersion: "apps/v1", kind, metadata: { name: "web", namespace: "shop" }, spec: { rev: 2 } };
+  const object: KubeObject = {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { name: "web", namespace: "shop" },
+    spec: { rev: 2 },
+  };
   mark(object, "shop", "shop", BY_ANNOTATION);
   return object;
 };
 const NO = stop("Invalid", 'Deployment.apps "web" is invalid: spec.selector: Invalid value: field is immutable');
-const DENIED = stop("Invalid", 'admission webhook "a.example.com" denied the request: Deployment.apps "web" is invalid: no');
+const DENIED = stop(
+  "Invalid",
+  'admission webhook "a.example.com" denied the request: Deployment.apps "web" is invalid: no',
+);
 const UNDECLARED = stop(
   "Invalid",
   "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.colour: field not declared in schema",
@@ -52,7 +60,15 @@ function cluster(answers: Outcome<unknown>[], kind = "Deployment") {
   };
   const live = { get: () => current, find: () => current, put: () => undefined };
   const settings = { tracking: BY_ANNOTATION, rules: [] };
-  const destination = { live, writer, client: writer, own: "argocd", settings, claims: new Claims(), namespaces: new Set() };
+  const destination = {
+    live,
+    writer,
+    client: writer,
+    own: "argocd",
+    settings,
+    claims: new Claims(),
+    namespaces: new Set(),
+  };
   const target = { key: "apps/Deployment/shop/web", object, digest: "d", wave: 0, resource: { ...resource, kind } };
   return { destination: destination as unknown as Destination, target, asked, created };
 }
@@ -65,7 +81,13 @@ test.each<[string, Outcome<unknown>[], string[], string, string]>([
     "apply delete apply",
     "configured",
   ],
-  ["and comes back as it was where the new one is not taken", [NO, DENIED], ["Force=true"], "apply delete apply create", "is back"],
+  [
+    "and comes back as it was where the new one is not taken",
+    [NO, DENIED],
+    ["Force=true"],
+    "apply delete apply create",
+    "is back",
+  ],
   ["but a Job, which would run once more", [NO, DENIED], ["Force=true"], "apply delete apply", "denied"],
   ["what a webhook denies is not deleted for it", [DENIED], ["Force=true"], "apply", "denied"],
   ["nor what has a field that its kind does not have", [UNDECLARED], ["Force=true"], "apply", "not declared"],
@@ -77,7 +99,10 @@ test.each<[string, Outcome<unknown>[], string[], string, string]>([
   expect(asked.join(" ")).toBe(asks);
   expect(sent.kind === "done" ? sent.value : sent.message).toContain(says);
   for (const back of created)
-    expect(back).toMatchObject({ spec: { rev: 1 }, metadata: { name: "web", namespace: "shop", labels: { "outpost.dev/app": "shop" } } });
+    expect(back).toMatchObject({
+      spec: { rev: 1 },
+      metadata: { name: "web", namespace: "shop", labels: { "outpost.dev/app": "shop" } },
+    });
   for (const { metadata } of created) expect([metadata.uid, metadata.resourceVersion]).toEqual([undefined, undefined]);
 });
 
@@ -123,5 +148,9 @@ test.each([
 });
 
 test("only what the API server calls invalid can be helped by a new object", () => {
-  expect([NO, DENIED, UNDECLARED].map((one) => one.kind === "stop" && isUnchangeable(one))).toEqual([true, false, false]);
+  expect([NO, DENIED, UNDECLARED].map((one) => one.kind === "stop" && isUnchangeable(one))).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });

@@ -42,7 +42,11 @@ interface AppliedBy {
 }
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
-export function applyTarget(destination: Destination, target: CompareTarget, by: AppliedBy): Promise<Outcome<ApplyResult>> {
+export function applyTarget(
+  destination: Destination,
+  target: CompareTarget,
+  by: AppliedBy,
+): Promise<Outcome<ApplyResult>> {
   return withoutUnknownFields(target, by.options, () => applyOnce(destination, target, by));
 }
 
@@ -63,7 +67,12 @@ async function applyOnce(
   claims.set(target.key, instanceOf(app, destination.own));
   const current = live.get(target.key, label) ?? (await hidden(destination, resource.value, target, options));
   const { anew, forces } = mannerOf(target.object, options);
-  if (current && !anew && verdicts.get(target, current) && isMarked(current, target.object, destination.settings.tracking))
+  if (
+    current &&
+    !anew &&
+    verdicts.get(target, current) &&
+    isMarked(current, target.object, destination.settings.tracking)
+  )
     return done("unchanged");
 
   const respected =
@@ -75,13 +84,16 @@ async function applyOnce(
   const sendable = withOwnTenant(respected.value, target.object);
   const wanted = isRecorded ? withLastApplied(sendable) : sendable;
   const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
-  if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
+  if (current && migrates && syncOption("Replace", wanted, options) !== "true")
+    await inherit(destination, resource.value, current, app);
   if (current && hasTextLeftovers(current, wanted, ignoring(app, destination.settings.rules, wanted))) {
     const failed = await inheritTexts(destination, resource.value, current);
     if (failed) return failed;
   }
-  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, { current: there, restores: !anew });
-  let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, { current, options });
+  const renew = (there: KubeObject) =>
+    recreate(destination, resource.value, wanted, { current: there, restores: !anew });
+  let sent =
+    current && anew ? await renew(current) : await send(destination, resource.value, wanted, { current, options });
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
   if (sent.kind !== "done") {
     // What it may not have, or cannot make, it does not keep from others.
@@ -99,7 +111,11 @@ async function applyOnce(
   }
   if (current && migrates && hasLastApplied(current)) {
     const ignored = ignoring(app, destination.settings.rules, target.object);
-    const cleaned = await removeLeftovers(destination, resource.value, wanted, { before: current, after: sent.value, ignored });
+    const cleaned = await removeLeftovers(destination, resource.value, wanted, {
+      before: current,
+      after: sent.value,
+      ignored,
+    });
     if (cleaned && cleaned.kind !== "done") return cleaned;
     sent = cleaned ?? sent;
   }
@@ -117,7 +133,12 @@ async function applyOnce(
  * What was applied on the client's side becomes ours before the first apply, as the API server may refuse what is there together with what comes:
  * a second handler of a probe, another kind of volume. And of one change there is one roll-out.
  */
-async function inherit(destination: Destination, resource: Resource, current: KubeObject, app: Application): Promise<void> {
+async function inherit(
+  destination: Destination,
+  resource: Resource,
+  current: KubeObject,
+  app: Application,
+): Promise<void> {
   // Of managed fields the watch keeps our own entry alone.
   if (current.metadata.managedFields?.length || !hasLastApplied(current)) return;
   const { namespace, name, uid } = current.metadata;
@@ -144,7 +165,12 @@ async function hidden(
  * Whether a new object gets `last-applied-configuration`, which is kept true where it is: if others of the application have it, so that Argo CD
  * may go on with all of them.
  */
-function startsLastApplied({ live }: Destination, label: string, { object, hook }: CompareTarget, options: readonly string[]): boolean {
+function startsLastApplied(
+  { live }: Destination,
+  label: string,
+  { object, hook }: CompareTarget,
+  options: readonly string[],
+): boolean {
   if (hook || syncOption("ServerSideApply", object, options) === "true") return false;
   for (const other of live.ofApp(label).values()) if (hasLastApplied(other)) return true;
   return false;
@@ -156,7 +182,10 @@ const isNew = ({ metadata: { managedFields = [], creationTimestamp } }: KubeObje
 
 /** How an object is written where there is one: `anew` in place of it at every sync, or by `forces` where it cannot be changed. */
 export function mannerOf(object: KubeObject, options: readonly string[]): { anew: boolean; forces: boolean } {
-  const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, object, options) === "true") as [boolean, boolean];
+  const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, object, options) === "true") as [
+    boolean,
+    boolean,
+  ];
   // With a definition or a namespace all that is in it would go.
   const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(object.kind);
   // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
@@ -178,7 +207,9 @@ async function respecting(
   if (ignored.managers.length === 0) return done(taking(target.object, current, ignored));
   const { namespace, name } = current.metadata;
   const read = await client.get(resource, namespace, name);
-  return read.kind === "done" ? done(taking(target.object, read.value, ignored, fieldsOf(read.value, ignored.managers))) : read;
+  return read.kind === "done"
+    ? done(taking(target.object, read.value, ignored, fieldsOf(read.value, ignored.managers)))
+    : read;
 }
 
 interface Sending {
@@ -207,7 +238,8 @@ export async function send(
       },
     });
   }
-  if (isClientSide(object, options)) return applyOnClientSide(writer, resource, object, { options, there: current !== undefined, dryRun });
+  if (isClientSide(object, options))
+    return applyOnClientSide(writer, resource, object, { options, there: current !== undefined, dryRun });
   return advised(await writer.apply(resource, object, { dryRun }));
 }
 
@@ -225,15 +257,20 @@ async function recreate(
   for (let there = deleted; there.kind === "done"; there = await client.get(resource, namespace, name)) {
     const { kind, metadata } = there.value as KubeObject;
     if (kind === "Status" || metadata.uid !== uid) break;
-    if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be re-created, and is still there`);
-    if (!(await pause(POLL_MS, ending))) return again(ENDING, `${describe(object)} was deleted to be re-created, and the controller ends`);
+    if (Date.now() > deadline)
+      return again("StillThere", `${describe(object)} was deleted to be re-created, and is still there`);
+    if (!(await pause(POLL_MS, ending)))
+      return again(ENDING, `${describe(object)} was deleted to be re-created, and the controller ends`);
   }
   const made = await writer.apply(resource, object);
   // A Job that has run would run once more.
   if (made.kind === "done" || !restores || object.kind === "Job") return made;
   const back = await writer.create(resource, asBefore(current));
   if (back.kind === "done") live.put(back.value);
-  const end = back.kind === "done" ? "what was there before is back" : `what was there before could not be put back: ${back.message}`;
+  const end =
+    back.kind === "done"
+      ? "what was there before is back"
+      : `what was there before could not be put back: ${back.message}`;
   return { ...made, message: `${made.message}; ${end}` };
 }
 
@@ -251,12 +288,17 @@ export function otherOwner(
 ): string | undefined {
   const instance = instanceOf(app, own);
   const here = live.find(target.key);
-  const first = (here && !hookOf(here) ? effectiveOwner(here, instance, tracking) : undefined) ?? claims.get(target.key);
+  const first =
+    (here && !hookOf(here) ? effectiveOwner(here, instance, tracking) : undefined) ?? claims.get(target.key);
   return first === instance ? undefined : first;
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */
-async function resourceOf({ client, live }: Destination, target: CompareTarget, label: string): Promise<Outcome<Resource>> {
+async function resourceOf(
+  { client, live }: Destination,
+  target: CompareTarget,
+  label: string,
+): Promise<Outcome<Resource>> {
   if (target.resource) return done(target.resource);
   client.discovery.forget();
   const { group, version, kind } = gvkOf(target.object);
@@ -269,7 +311,11 @@ async function resourceOf({ client, live }: Destination, target: CompareTarget, 
   return found;
 }
 
-async function waitEstablished({ client, ending }: Destination, resource: Resource, name: string): Promise<Failure | undefined> {
+async function waitEstablished(
+  { client, ending }: Destination,
+  resource: Resource,
+  name: string,
+): Promise<Failure | undefined> {
   const deadline = Date.now() + ESTABLISHED_MS;
   do {
     const read = await client.get(resource, undefined, name);
@@ -282,7 +328,10 @@ async function waitEstablished({ client, ending }: Destination, resource: Resour
     if (!(await pause(POLL_MS, ending)))
       return again(ENDING, `CustomResourceDefinition ${name} is not established yet, and the controller ends`);
   } while (Date.now() < deadline);
-  return again("NotEstablished", `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`);
+  return again(
+    "NotEstablished",
+    `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`,
+  );
 }
 
 /** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
@@ -300,7 +349,8 @@ export async function ensureNamespace(destination: Destination, app: Application
     : await (managed ? writer.apply(RESOURCES.namespace, object) : writer.create(RESOURCES.namespace, object));
   if (made.kind !== "done" && made.reason !== KUBE.alreadyExists) {
     // Who may not make one may still use one that is there: rights are asked before that is looked at.
-    const there = !managed && made.kind === "stop" && (await client.get(RESOURCES.namespace, undefined, name)).kind === "done";
+    const there =
+      !managed && made.kind === "stop" && (await client.get(RESOURCES.namespace, undefined, name)).kind === "done";
     if (!there) return made;
   }
   namespaces.add(name);

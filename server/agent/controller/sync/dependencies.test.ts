@@ -11,8 +11,16 @@ test.each<[string, Application[], string | undefined]>([
   ["nothing", [app("a")], undefined],
   ["one that is well", [app("a", "b"), app("b")], undefined],
   ["one that is not there", [app("a", "b")], "DependencyWaiting b (does not exist)"],
-  ["one that is out of sync", [app("a", " b , c"), app("b"), app("c", "", "OutOfSync")], "DependencyWaiting c (OutOfSync, Healthy)"],
-  ["one that is not well", [app("a", "b"), app("b", "", "Synced", "Progressing")], "DependencyWaiting b (Synced, Progressing)"],
+  [
+    "one that is out of sync",
+    [app("a", " b , c"), app("b"), app("c", "", "OutOfSync")],
+    "DependencyWaiting c (OutOfSync, Healthy)",
+  ],
+  [
+    "one that is not well",
+    [app("a", "b"), app("b", "", "Synced", "Progressing")],
+    "DependencyWaiting b (Synced, Progressing)",
+  ],
   ["itself", [app("a", "a")], "DependencyCycle a → a"],
   ["one that depends on it", [app("a", "b"), app("b", "c"), app("c", "a")], "DependencyCycle a → b → c → a"],
   ["others that depend on each other", [app("a", "b"), app("b", "c"), app("c", "b")], undefined],
@@ -42,8 +50,13 @@ test("what belongs to another tenant is to a tenant as if it were not there", ()
     if (tenant) one.metadata.annotations!["outpost.dev/tenant"] = tenant;
     return one;
   };
-  const all = [of("a/-", app("shop-a", "mine-b", "OutOfSync", "Degraded")), of(undefined, app("top")), of("b/-", app("other-b"))];
-  const waits = (names: string, tenant?: string) => waitsFor(of(tenant, app("mine-b", names)), all)?.message.replace(/^[^:]*: /, "");
+  const all = [
+    of("a/-", app("shop-a", "mine-b", "OutOfSync", "Degraded")),
+    of(undefined, app("top")),
+    of("b/-", app("other-b")),
+  ];
+  const waits = (names: string, tenant?: string) =>
+    waitsFor(of(tenant, app("mine-b", names)), all)?.message.replace(/^[^:]*: /, "");
   expect(waits("shop-a,top,other-b", "b/-")).toBe("shop-a (does not exist), top (does not exist)");
   expect(waits("shop-a,top,other-b")).toBe("shop-a (OutOfSync, Degraded)");
 });

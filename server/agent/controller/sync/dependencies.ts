@@ -8,7 +8,9 @@ export const dependenciesOf = (app: Application): string[] => csv(app.metadata.a
 
 /** What those that wait for an application go by. */
 export const standing = ({ metadata, status }: Application): string =>
-  metadata.deletionTimestamp ? "Deleting" : `${status?.sync?.status ?? "Unknown"}, ${status?.health?.status ?? "Unknown"}`;
+  metadata.deletionTimestamp
+    ? "Deleting"
+    : `${status?.sync?.status ?? "Unknown"}, ${status?.health?.status ?? "Unknown"}`;
 
 /**
  * The names under which others of its namespace may depend on an application: its own, and within its scope of the service the id there. What
@@ -18,7 +20,9 @@ export const isNamed = (name: string, { metadata }: Application, by: Application
   metadata.namespace === by.metadata.namespace &&
   (tenantOf(by) === undefined || tenantOf({ metadata }) === tenantOf(by)) &&
   (metadata.name === name ||
-    (metadata.annotations?.[META.id] === name && scopeOf(metadata) !== "" && scopeOf(metadata) === scopeOf(by.metadata)));
+    (metadata.annotations?.[META.id] === name &&
+      scopeOf(metadata) !== "" &&
+      scopeOf(metadata) === scopeOf(by.metadata)));
 
 const scopeOf = ({ annotations }: Application["metadata"]): string => annotations?.[META.scope] ?? "";
 
@@ -28,20 +32,25 @@ export function waitsFor(
   all: readonly Application[],
 ): { reason: "DependencyCycle" | "DependencyWaiting"; message: string } | undefined {
   const cycle = cycleFrom(app, all);
-  if (cycle) return { reason: "DependencyCycle", message: `the applications depend on each other: ${cycle.join(" → ")}` };
+  if (cycle)
+    return { reason: "DependencyCycle", message: `the applications depend on each other: ${cycle.join(" → ")}` };
   const open = dependenciesOf(app).flatMap((name) => {
     const found = all.find((one) => isNamed(name, one, app));
     const now = found ? standing(found) : "does not exist";
     return now === WELL ? [] : [`${name} (${now})`];
   });
   return open.length
-    ? { reason: "DependencyWaiting", message: `waiting until these applications are Synced and Healthy: ${open.join(", ")}` }
+    ? {
+        reason: "DependencyWaiting",
+        message: `waiting until these applications are Synced and Healthy: ${open.join(", ")}`,
+      }
     : undefined;
 }
 
 /** The way from an application back to itself; each application is looked at once. */
 function cycleFrom(app: Application, all: readonly Application[]): string[] | undefined {
-  const needs = (one: Application) => dependenciesOf(one).flatMap((name) => all.find((other) => isNamed(name, other, one)) ?? []);
+  const needs = (one: Application) =>
+    dependenciesOf(one).flatMap((name) => all.find((other) => isNamed(name, other, one)) ?? []);
   const seen = new Set<Application>();
   const ways: Application[][] = needs(app).map((next) => [app, next]);
   for (let way = ways.pop(); way; way = ways.pop()) {

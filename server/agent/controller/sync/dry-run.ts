@@ -43,7 +43,8 @@ export async function tryDryRun(
     send(destination, trial.resource!, trial.object, { current, options, dryRun: true }),
   );
   // What was not there before has no version.
-  if (tried.kind === "done") return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
+  if (tried.kind === "done")
+    return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
   const change = current ? "configured" : "created";
   // It goes, and comes anew.
   if (current && forces && isUnchangeable(tried)) return done(change);

@@ -7,7 +7,11 @@ import { BY_ANNOTATION } from "../tracking.ts";
 import { hookObject, hookPhase, inTheWay, isNeeded, release, releaseAll } from "./hooks.ts";
 
 const NOW = "2026-11-22T10:00:00Z";
-const job: KubeObject = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "migrate", namespace: "shop", finalizers: ["a/b"] } };
+const job: KubeObject = {
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name: "migrate", namespace: "shop", finalizers: ["a/b"] },
+};
 const run = (phase: OperationPhase, hookPhases: OperationPhase[] = [], startedAt = NOW): OperationState => ({
   operation: {},
   phase,
@@ -52,12 +56,30 @@ const second = hookObject(twice, run("Running"), "PostSync");
 
 test.each<[string, KubeObject, OperationState, string[], string]>([
   ["this run's own", second, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "itself"],
-  ["an earlier phase's, whose end is not written", first, run("Running", ["Running"]), ["BeforeHookCreation"], "unwritten"],
+  [
+    "an earlier phase's, whose end is not written",
+    first,
+    run("Running", ["Running"]),
+    ["BeforeHookCreation"],
+    "unwritten",
+  ],
   ["an earlier phase's, of which nothing is written", first, run("Running"), ["BeforeHookCreation"], "unwritten"],
   ["an earlier phase's, whose end is written", first, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "old"],
-  ["an earlier phase's, which is not to be re-created", first, run("Running", ["Succeeded"]), ["HookSucceeded"], "itself"],
+  [
+    "an earlier phase's, which is not to be re-created",
+    first,
+    run("Running", ["Succeeded"]),
+    ["HookSucceeded"],
+    "itself",
+  ],
   ["an earlier run's", first, run("Running", [], "2026-11-22T10:00:01Z"), ["BeforeHookCreation"], "old"],
-  ["an earlier run's, which is not to be re-created", first, run("Running", [], "2026-11-22T10:00:01Z"), ["HookSucceeded"], ""],
+  [
+    "an earlier run's, which is not to be re-created",
+    first,
+    run("Running", [], "2026-11-22T10:00:01Z"),
+    ["HookSucceeded"],
+    "",
+  ],
   ["one of a controller that told no phases", made, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "itself"],
 ])("a hook of two phases runs in each: in its way is %s", (_, live, state, policies, want) => {
   expect(inTheWay(live, state, "PostSync", policies)).toBe(want);
@@ -79,7 +101,9 @@ test.each([
     discovery: { find: async () => done({}) },
     mergePatch: async (...[, , , { metadata }]: [unknown, unknown, unknown, KubeObject]) => {
       asked.push(name);
-      return forbidden.includes(name) ? stop("Forbidden", "no") : done({ ...made, metadata: { ...made.metadata, ...metadata } });
+      return forbidden.includes(name)
+        ? stop("Forbidden", "no")
+        : done({ ...made, metadata: { ...made.metadata, ...metadata } });
     },
   });
   const live = { put: () => undefined, remove: () => undefined };

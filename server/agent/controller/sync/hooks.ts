@@ -41,7 +41,10 @@ export const isOf = ({ metadata }: KubeObject, { startedAt }: OperationState, ph
 const phaseOf = ({ annotations }: KubeObject["metadata"]): string | undefined => annotations?.[PHASE];
 
 /** What the health of a hook means; one that is gone has none. */
-export function hookPhase(live: KubeObject | undefined, judge: Pick<Judge, "of">): { phase: OperationPhase; message?: string } {
+export function hookPhase(
+  live: KubeObject | undefined,
+  judge: Pick<Judge, "of">,
+): { phase: OperationPhase; message?: string } {
   const health = live && judge.of(live);
   const status = health?.status ?? (live ? "Healthy" : undefined);
   if (status === "Healthy") return { phase: "Succeeded", message: health?.message };
@@ -53,7 +56,9 @@ export function hookPhase(live: KubeObject | undefined, judge: Pick<Judge, "of">
 export async function isDoomed({ client }: Destination, { metadata }: KubeObject): Promise<boolean> {
   if (!metadata.deletionTimestamp || !metadata.namespace) return false;
   const namespace = await client.get(RESOURCES.namespace, undefined, metadata.namespace);
-  return namespace.kind === "done" ? namespace.value.metadata.deletionTimestamp !== undefined : namespace.reason === KUBE.notFound;
+  return namespace.kind === "done"
+    ? namespace.value.metadata.deletionTimestamp !== undefined
+    : namespace.reason === KUBE.notFound;
 }
 
 /**
@@ -100,12 +105,17 @@ export async function releaseAll(
 ): Promise<Outcome<void>> {
   const released = await releaseHooks(here, app, state);
   // A cluster may be known by two names: what the operation needs here is not let go of there.
-  if (!state || !isOpen(state)) for (const other of open) if (other.id !== here.id) await releaseHooks(other, app, state);
+  if (!state || !isOpen(state))
+    for (const other of open) if (other.id !== here.id) await releaseHooks(other, app, state);
   return released;
 }
 
 /** The same where an application is gone, of which nobody looks again: also at a cluster that does not answer for ten minutes. */
-export async function releaseLast(destination: Destination, app: string, stateOf: () => OperationState | undefined): Promise<void> {
+export async function releaseLast(
+  destination: Destination,
+  app: string,
+  stateOf: () => OperationState | undefined,
+): Promise<void> {
   for (let tries = 1; tries <= PATIENCE; tries++) {
     const released = await releaseHooks(destination, app, stateOf());
     if (released.kind === "done" || released.kind === "stop" || !(await pause(AGAIN_MS, destination.ending))) return;
@@ -113,11 +123,19 @@ export async function releaseLast(destination: Destination, app: string, stateOf
 }
 
 /** Lets go of the hooks of an application that its operation needs no more; the first failure, when one is still held. */
-export async function releaseHooks(destination: Destination, app: string, state: OperationState | undefined): Promise<Outcome<void>> {
+export async function releaseHooks(
+  destination: Destination,
+  app: string,
+  state: OperationState | undefined,
+): Promise<Outcome<void>> {
   const label = appLabel(app);
   const { tracking } = destination.settings;
   const held = [...destination.live.ofApp(label).values()].filter(
-    (object) => isHeld(object) && hookOf(object) && (effectiveOwner(object, app, tracking) ?? app) === app && !isNeeded(object, state),
+    (object) =>
+      isHeld(object) &&
+      hookOf(object) &&
+      (effectiveOwner(object, app, tracking) ?? app) === app &&
+      !isNeeded(object, state),
   );
   let outcome: Outcome<void> = done(undefined);
   await inParallel(held, async (hook) => {
@@ -130,7 +148,11 @@ export async function releaseHooks(destination: Destination, app: string, state:
 const isHeld = ({ metadata }: KubeObject): boolean => metadata.finalizers?.includes(HOOK_FINALIZER) === true;
 
 /** Lets go of one hook: what was made as an account that may not change it any more is let go of as this program, whose finalizer it is. */
-export async function release({ client, writer, live }: Destination, hook: KubeObject, label: string): Promise<Outcome<void>> {
+export async function release(
+  { client, writer, live }: Destination,
+  hook: KubeObject,
+  label: string,
+): Promise<Outcome<void>> {
   const gone = () => done(live.remove(keyOf(hook), label));
   const { group, version, kind } = gvkOf(hook);
   const resource = await client.discovery.find(group, version, kind);

@@ -8,7 +8,12 @@ import { endOf } from "./results.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
 const app = (status: ApplicationStatus) =>
-  ({ metadata: { name: "shop", namespace: "outpost", annotations: {} }, spec: {}, operation: asked, status }) as unknown as Application;
+  ({
+    metadata: { name: "shop", namespace: "outpost", annotations: {} },
+    spec: {},
+    operation: asked,
+    status,
+  }) as unknown as Application;
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString().replace(/\.\d+/, "");
 const told = (message: string, seconds: number) =>
   app({ conditions: [{ type: "ComparisonError", reason: "Failed", message, lastTransitionTime: at(seconds) }] });
@@ -16,7 +21,12 @@ const told = (message: string, seconds: number) =>
 test("a sync is not kept for longer by a host that says in other words each time that it is away", () => {
   const away = again("RepositoryUnreachable", "timed out after 30002 ms");
   const [young, old] = [120, 181].map((now) =>
-    withoutTargets(told(away.message, now - 5), { type: "ComparisonError", failure: away, now: at(now), failingSince: at(0) }),
+    withoutTargets(told(away.message, now - 5), {
+      type: "ComparisonError",
+      failure: away,
+      now: at(now),
+      failingSince: at(0),
+    }),
   );
   expect(young).toBeUndefined();
   expect(old).toMatchObject({ operation: asked, phase: "Error", message: expect.stringContaining("30002 ms") });
@@ -78,7 +88,11 @@ test("of a burst of refused operations each starts a second after the one before
 });
 
 test.each([
-  ["ours", "failed. Retrying attempt #2 at 2026-01-01T00:00:30.500Z.", { number: 2, at: Date.parse("2026-01-01T00:00:30.500Z") }],
+  [
+    "ours",
+    "failed. Retrying attempt #2 at 2026-01-01T00:00:30.500Z.",
+    { number: 2, at: Date.parse("2026-01-01T00:00:30.500Z") },
+  ],
   // Five seconds, doubled with each attempt.
   ["Argo CD's", "failed. Retrying attempt #3 at 3:58PM.", { number: 3, at: Date.parse(at(10)) + 20_000 }],
   ["nobody's", "failed", undefined],

@@ -48,7 +48,9 @@ export function operationToRun(s: OperationInput): ToRun {
   const { app, wanted, now } = s;
   const running = app.status?.operationState;
   // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
-  const overtaking = supersedable(app, wanted) ? judge(s, { ...app, status: { ...app.status, operationState: undefined } }) : undefined;
+  const overtaking = supersedable(app, wanted)
+    ? judge(s, { ...app, status: { ...app.status, operationState: undefined } })
+    : undefined;
   if (running && isOpen(running) && overtaking?.do !== "sync") return carryOn(s, running);
   if (app.operation) return { state: begin(app.operation, wanted, app, now) };
   return byPolicy(s, overtaking);
@@ -66,7 +68,10 @@ function carryOn({ deps, app, wanted, now }: OperationInput, running: OperationS
   if (!next || running.phase === "Terminating") return { state: running };
   if (next.at <= deps.now()) return { state: begin(running.operation, wanted, app, now, next.number) };
   const reason = firstReason(running) ?? "SyncFailed";
-  return { afterMs: next.at - deps.now(), blocked: { type: "SyncError", reason, message: running.message ?? "the sync failed" } };
+  return {
+    afterMs: next.at - deps.now(),
+    blocked: { type: "SyncError", reason, message: running.message ?? "the sync failed" },
+  };
 }
 
 /** An automatic sync, if the policy wants one now and nothing holds it back. */
@@ -79,7 +84,8 @@ function byPolicy(s: OperationInput, overtaking: Decision | undefined): ToRun {
   const waiting = waitsFor(app, app.metadata.annotations?.[META.dependsOn] ? deps.store.all() : []);
   if (waiting) return { blocked: { type: "SyncBlocked", ...waiting } };
   const held = heldBack({ deps, app, destination }, { automated: true });
-  if (held) return { afterMs: held.afterMs, blocked: { type: "SyncBlocked", reason: "SyncWindow", message: held.message } };
+  if (held)
+    return { afterMs: held.afterMs, blocked: { type: "SyncBlocked", reason: "SyncWindow", message: held.message } };
   const operation: Operation = {
     sync: { ...revisionFields(app, wanted.revisions), prune: app.spec.syncPolicy?.automated?.prune === true },
     initiatedBy: { automated: true },
@@ -87,7 +93,12 @@ function byPolicy(s: OperationInput, overtaking: Decision | undefined): ToRun {
   };
   if (decision.attempts) operation.sync!.autoHealAttemptsCount = decision.attempts;
   if (decision.onlyOutOfSync) {
-    operation.sync!.resources = seen.outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
+    operation.sync!.resources = seen.outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({
+      group,
+      kind,
+      name,
+      namespace,
+    }));
   }
   return { state: begin(operation, wanted, app, now) };
 }
@@ -98,7 +109,12 @@ const RECORD: Decision = { do: "sync", attempts: 0, onlyOutOfSync: false };
  * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
  * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
  */
-function unrecorded(app: Application, { live, own }: Destination, { revisions }: Wanted, status: Observed["status"]): boolean {
+function unrecorded(
+  app: Application,
+  { live, own }: Destination,
+  { revisions }: Wanted,
+  status: Observed["status"],
+): boolean {
   const { automated } = app.spec.syncPolicy ?? {};
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
   const last = app.status?.operationState;
@@ -106,7 +122,9 @@ function unrecorded(app: Application, { live, own }: Destination, { revisions }:
   // Objects applied before the Application existed are not its own work: it was created again over existing objects.
   const made = Date.parse(app.metadata.creationTimestamp ?? "") || 0;
   const since = Math.max(Date.parse(last?.finishedAt ?? "") || 0, made - 1);
-  const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(({ metadata }) => metadata.managedFields ?? []);
+  const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(
+    ({ metadata }) => metadata.managedFields ?? [],
+  );
   return entries.some(({ time }) => Date.parse(String(time)) > since);
 }
 
@@ -138,25 +156,44 @@ interface NoTargets {
 }
 
 /** What becomes of an operation where it is not known what it should do. Without a result it waits. */
-export function withoutTargets(app: Application, { type, failure, now, failingSince = now }: NoTargets): OperationState | undefined {
+export function withoutTargets(
+  app: Application,
+  { type, failure, now, failingSince = now }: NoTargets,
+): OperationState | undefined {
   const { operationState: last, conditions } = app.status ?? {};
-  if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: endOf(last, now) };
+  if (last?.phase === "Terminating")
+    return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: endOf(last, now) };
   if (!app.operation || isOpen(last)) return undefined;
   const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
   const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failingSince));
   if (Date.parse(now) - since < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
   const startedAt = after(last?.startedAt, now);
-  return { operation: app.operation, phase: "Error", message: `${type}: ${failure.message}`, startedAt, finishedAt: startedAt };
+  return {
+    operation: app.operation,
+    phase: "Error",
+    message: `${type}: ${failure.message}`,
+    startedAt,
+    finishedAt: startedAt,
+  };
 }
 
-function begin(operation: Operation, wanted: Wanted, app: Application, startedAt: string, retryCount?: number): OperationState {
+function begin(
+  operation: Operation,
+  wanted: Wanted,
+  app: Application,
+  startedAt: string,
+  retryCount?: number,
+): OperationState {
   const own = sourcesOf(app);
   const asked = deployedSources(operation.sync);
   // One revision for an application with several sources means that of its first.
   const named = operation.sync?.revisions ?? (operation.sync?.revision ? [operation.sync.revision] : []);
   const revisions = wanted.revisions.map((revision, i) => named[i] ?? revision);
   // Argo CD's definition demands the one revision also where there are several.
-  const syncResult = { ...(hasSeveral(app) ? { revision: "" } : {}), ...deployedOf(app, asked.length ? asked : own, revisions) };
+  const syncResult = {
+    ...(hasSeveral(app) ? { revision: "" } : {}),
+    ...deployedOf(app, asked.length ? asked : own, revisions),
+  };
   const state: OperationState = {
     operation,
     phase: "Running",
@@ -176,7 +213,11 @@ function after(last: string | undefined, now: string): string {
  * Whether the request is what `state` does, so that it goes with it. This controller removes a request when it begins it: one that stands beside
  * is asked anew. Argo CD leaves it until the end, so that a sync which it had begun when it stopped must not be done again after it.
  */
-export function isAnswered({ operation, status }: Application, state: OperationState, begunAt: string | undefined): boolean {
+export function isAnswered(
+  { operation, status }: Application,
+  state: OperationState,
+  begunAt: string | undefined,
+): boolean {
   if (!operation) return false;
   const before = status?.operationState;
   const carriedOn = state.operation === before?.operation && before.startedAt !== begunAt;
@@ -188,11 +229,16 @@ export async function targetsOf(look: Parameters<typeof render>[0], state: Opera
   const { app, destination } = look;
   // They would come from nowhere that the project permits; what Git has is not what was asked for.
   if (state.operation.sync?.manifests?.length)
-    return stop("LocalManifests", "operation.sync.manifests is refused: what is synced comes from the application's sources alone");
+    return stop(
+      "LocalManifests",
+      "operation.sync.manifests is refused: what is synced comes from the application's sources alone",
+    );
   const revisions = revisionsOf(state.syncResult);
   const sources = deployedSources(state.syncResult);
   const own = sourcesOf(app);
-  const same = revisions.every((revision, i) => revision === wanted.revisions[i] || revision === own[i]?.targetRevision);
+  const same = revisions.every(
+    (revision, i) => revision === wanted.revisions[i] || revision === own[i]?.targetRevision,
+  );
   if (same && isDeepStrictEqual(sources, own)) {
     Object.assign(state.syncResult!, revisionFields(app, wanted.revisions));
     return done(wanted.normalised.targets);
@@ -221,26 +267,38 @@ export function requestOf(app: Application, state: OperationState): Operation {
   return { ...state.operation, sync: { ...state.operation.sync, ...inputs } };
 }
 
-export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });
+export const revisionFields = (app: Application, revisions: string[]) =>
+  hasSeveral(app) ? { revisions } : { revision: revisions[0] };
 
 const RETRYING = /Retrying attempt #(\d+) at (\S+)\.$/;
 
 /** A failed attempt that has retries left stays `Running` until the time it names. */
 export function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
-  if ((state.phase !== "Failed" && state.phase !== "Error") || state.message === "Operation terminated") return undefined;
+  if ((state.phase !== "Failed" && state.phase !== "Error") || state.message === "Operation terminated")
+    return undefined;
   const count = (state.retryCount ?? 0) + 1;
   const afterMs = retryDelay(state.operation.retry, count);
   if (afterMs === undefined) return undefined;
   const at = new Date(now + afterMs).toISOString();
-  return { afterMs, state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` } };
+  return {
+    afterMs,
+    state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` },
+  };
 }
 
 /** The attempt that waits, and when it is due. Argo CD names an hour without a day: there the wait counts from the end of the last attempt. */
-export function nextAttempt({ finishedAt, message = "", operation }: OperationState): { number: number; at: number } | undefined {
+export function nextAttempt({
+  finishedAt,
+  message = "",
+  operation,
+}: OperationState): { number: number; at: number } | undefined {
   const [, count, time = ""] = (finishedAt && RETRYING.exec(message)) || [];
   if (!finishedAt || count === undefined) return undefined;
   const [number, named] = [Number(count), Date.parse(time)];
-  return { number, at: Number.isNaN(named) ? Date.parse(finishedAt) + (retryDelay(operation.retry, number) ?? 0) : named };
+  return {
+    number,
+    at: Number.isNaN(named) ? Date.parse(finishedAt) + (retryDelay(operation.retry, number) ?? 0) : named,
+  };
 }
 
 /** The images are for people who choose an entry; more would only lengthen every status. */
@@ -255,7 +313,8 @@ function imagesOf({ syncResult }: OperationState): { images?: string[] } {
 export function history(app: Application, state: OperationState, old: HistoryEntry[] | undefined) {
   const entries = old ?? [];
   const limit = app.spec.revisionHistoryLimit ?? 10;
-  if (state.phase !== "Succeeded" || state.operation.sync?.dryRun || state.operation.sync?.resources?.length) return entries;
+  if (state.phase !== "Succeeded" || state.operation.sync?.dryRun || state.operation.sync?.resources?.length)
+    return entries;
   const entry = {
     id: (entries.at(-1)?.id ?? -1) + 1,
     ...deployedOf(app, deployedSources(state.syncResult), revisionsOf(state.syncResult)),

@@ -38,7 +38,13 @@ test.each<[string, Task[], string[], string[], string[]]>([
     [],
   ],
   ["the application says so", [task(widget(), none)], ["SkipDryRunOnMissingResource=true"], [], []],
-  ["whether it has the kind is not known", [task(widget(), again("Timeout", "no answer"))], [], ["example.com/Widget"], []],
+  [
+    "whether it has the kind is not known",
+    [task(widget(), again("Timeout", "no answer"))],
+    [],
+    ["example.com/Widget"],
+    [],
+  ],
   [
     "what has no name at all, even with its kind on the way",
     [task(definition, undefined), task(widget({}, ""), stop("ManifestInvalid", "Widget has no metadata.name"))],
@@ -56,11 +62,16 @@ test.each<[string, Task[], string[], string[], string[]]>([
 ])("before anything is sent it is known of all waves: %s", (_, tasks, options, unseen, want) => {
   const failures = new Map(unseen.map((kind) => [kind, again("Timeout", "no answer")]));
   const targets = tasks.map(({ target }) => target!);
-  expect(preflight({ targets, destination, unseen: failures }, tasks, options).map(({ result }) => result.message)).toEqual(want);
+  expect(
+    preflight({ targets, destination, unseen: failures }, tasks, options).map(({ result }) => result.message),
+  ).toEqual(want);
 });
 
 test("what a project refuses is told before what the cluster does not have", () => {
-  const refusing = { ...destination, refuse: (object: KubeObject) => `${gvkOf(object).kind} is not permitted` } as Destination;
+  const refusing = {
+    ...destination,
+    refuse: (object: KubeObject) => `${gvkOf(object).kind} is not permitted`,
+  } as Destination;
   const one = task(widget(), none);
   const [wrong] = preflight({ targets: [one.target!], destination: refusing, unseen: new Map() }, [one], []);
   expect(wrong?.result).toEqual({ reason: "NotPermitted", message: "Widget is not permitted" });

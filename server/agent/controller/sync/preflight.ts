@@ -47,7 +47,9 @@ function wrongWith(
   const { group, kind } = gvkOf(object);
   const wrong = unseen.has(`${group}/${kind}`) ? undefined : problem;
   if (wrong && wrong.reason !== KUBE.kindNotFound) return { reason: wrong.reason, message: wrong.message };
-  if (!object.metadata.name) return { reason: "NameMissing", message: `${kind} has only generateName, which is for hooks alone` };
-  const comes = brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", object, options) === "true";
+  if (!object.metadata.name)
+    return { reason: "NameMissing", message: `${kind} has only generateName, which is for hooks alone` };
+  const comes =
+    brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", object, options) === "true";
   return wrong && !comes ? { reason: wrong.reason, message: missingKind(object, wrong.message) } : undefined;
 }

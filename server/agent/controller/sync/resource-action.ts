@@ -56,7 +56,12 @@ export async function resourceAction(deps: Deps, app: Application): Promise<void
   if (taken.kind !== "done" || !request) return;
   const ended = await carryOut(deps, app, request).catch((error: Error) => stop("InternalError", error.message));
   const { resource, action, by } = request;
-  const told = { app: name, action, resource: `${resource.group ?? ""}/${resource.kind} ${resource.namespace ?? ""}/${resource.name}`, by };
+  const told = {
+    app: name,
+    action,
+    resource: `${resource.group ?? ""}/${resource.kind} ${resource.namespace ?? ""}/${resource.name}`,
+    by,
+  };
   if (ended.kind === "done") deps.log.info(told, "did an action");
   else deps.log.warn({ ...told, reason: ended.reason }, ended.message);
   const result: ActionResult =
@@ -99,7 +104,14 @@ async function carryOut(deps: Deps, app: Application, request: ActionRequest): P
       const part = await findPart(app, destination, request.resource);
       if (part.kind !== "done") return part;
       const { custom } = destination.settings;
-      const effect = await runOffer(part.value.object, request.action, request.parameters ?? {}, new Date(deps.now()), custom, lua);
+      const effect = await runOffer(
+        part.value.object,
+        request.action,
+        request.parameters ?? {},
+        new Date(deps.now()),
+        custom,
+        lua,
+      );
       if (effect.kind !== "done") return effect;
       const ended =
         effect.value.kind === "change"
@@ -113,7 +125,11 @@ async function carryOut(deps: Deps, app: Application, request: ActionRequest): P
   }
 }
 
-async function change({ writer, refuse }: Destination, { object, resource }: Part, changed: KubeObject): Promise<Outcome<string>> {
+async function change(
+  { writer, refuse }: Destination,
+  { object, resource }: Part,
+  changed: KubeObject,
+): Promise<Outcome<string>> {
   const refused = refuse?.(object, resource);
   if (refused) return stop("NotPermitted", refused);
   const patch = mergePatch(object, changed) as Record<string, unknown> | undefined;
@@ -122,7 +138,11 @@ async function change({ writer, refuse }: Destination, { object, resource }: Par
   // What identifies an object is nobody's to change.
   const { name: _, namespace: __, ...metadata } = (patch.metadata ?? {}) as Record<string, unknown>;
   const { status, apiVersion, kind, ...rest } = patch;
-  const whole = { ...rest, ...(status === undefined ? {} : { status }), metadata: { ...metadata, uid, resourceVersion } };
+  const whole = {
+    ...rest,
+    ...(status === undefined ? {} : { status }),
+    metadata: { ...metadata, uid, resourceVersion },
+  };
   const written = await writer.mergePatch(resource, namespace, name, whole);
   if (written.kind !== "done") return written;
   if (status !== undefined && !isDeepStrictEqual(written.value.status, changed.status)) {
@@ -171,4 +191,5 @@ export function mergePatch(before: unknown, after: unknown): unknown {
   return Object.keys(patch).length ? patch : undefined;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -12,7 +12,12 @@ export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookP
 export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
 
 /** As Argo CD says it of what is no hook: an object that was applied is on its way until its wave is over. */
-const PHASES: Record<string, OperationPhase> = { Synced: "Running", SyncFailed: "Failed", Pruned: "Succeeded", PruneSkipped: "Succeeded" };
+const PHASES: Record<string, OperationPhase> = {
+  Synced: "Running",
+  SyncFailed: "Failed",
+  Pruned: "Succeeded",
+  PruneSkipped: "Succeeded",
+};
 
 export function resultOf({ object, hook, phase }: Task, told: Told): ResourceResult {
   const { group, version, kind } = gvkOf(object);

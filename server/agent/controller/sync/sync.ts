@@ -4,7 +4,13 @@ import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
-import { deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "../application.ts";
+import {
+  deployedOf,
+  type OperationPhase,
+  type OperationState,
+  type ResourceResult,
+  sourcesOf,
+} from "../application.ts";
 import type { CompareTarget } from "../compare/normalise.ts";
 import { KIND_UNSEEN } from "../config/policy.ts";
 import { syncOption } from "../order.ts";
@@ -55,7 +61,8 @@ async function step(input: SyncInput, run: Run): Promise<OperationState> {
     const began = !run.failed(group) && (await run.group(group));
     if (run.failed(group)) return run.fail();
     const { waveDelayMs: delay = 0 } = input;
-    if (began && more && delay && !(await pause(delay, destination.ending))) return run.running("waiting between two waves");
+    if (began && more && delay && !(await pause(delay, destination.ending)))
+      return run.running("waiting between two waves");
     const waiting = await run.waiting(group, more);
     if (run.failed(group)) return run.fail();
     if (waiting) return run.running(waiting);
@@ -90,7 +97,8 @@ class Run {
     );
     // An object of another application is not touched; the comparison has said so.
     // What the project refuses is not looked at for whose it is: the sync is refused for it.
-    const left = (one: CompareTarget) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
+    const left = (one: CompareTarget) =>
+      !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
     // Copies: what is known to be written down stays as it is.
     this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), { ...r }]));
     this.tasks = this.tasks.filter((task) => !task.target || task.hook || !(left(task.target) || this.#spared(task)));
@@ -110,7 +118,10 @@ class Run {
     if (wrong.length) return `one or more synchronization tasks are not valid: ${wrong[0]!.result.message}`;
     if (!this.#options.includes("FailOnSharedResource=true")) return undefined;
     const shared = targets.find((target) => otherOwner(destination, target, app));
-    return shared && `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`;
+    return (
+      shared &&
+      `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`
+    );
   }
 
   /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
@@ -127,8 +138,17 @@ class Run {
       if (!outcome) this.#record(task, this.#spare(task) ?? { status: "Pruned", message: "pruned (dry run)" });
       else if (outcome.kind === "done") {
         const ran = task.hook ? { hookPhase: "Succeeded" as const } : {};
-        this.#record(task, { status: "Synced", ...ran, message: `${shortName(task.object)} ${outcome.value} (dry run)` });
-      } else this.#record(task, { ...(outcome.reason === SHARED ? {} : FAILED), reason: outcome.reason, message: outcome.message });
+        this.#record(task, {
+          status: "Synced",
+          ...ran,
+          message: `${shortName(task.object)} ${outcome.value} (dry run)`,
+        });
+      } else
+        this.#record(task, {
+          ...(outcome.reason === SHARED ? {} : FAILED),
+          reason: outcome.reason,
+          message: outcome.message,
+        });
     }
     if (this.failed(this.tasks)) return this.finish("Failed", "one or more objects failed to apply (dry run)");
     return this.finish("Succeeded", "successfully synced (no more tasks)");
@@ -138,7 +158,9 @@ class Run {
   unconfirmed(): string | undefined {
     const { app, prune, state } = this.#input;
     if (!prune || confirmed(app, state.startedAt)) return undefined;
-    const asking = this.tasks.filter((task) => task.prune && syncOption("Prune", task.object, this.#options) === "confirm");
+    const asking = this.tasks.filter(
+      (task) => task.prune && syncOption("Prune", task.object, this.#options) === "confirm",
+    );
     const [first] = asking.map(({ object }) => `${gvkOf(object).group}/${object.kind}/${object.metadata.name}`);
     if (!first) return undefined;
     return `waiting for pruning confirmation of ${first}${asking.length > 1 ? ` and ${asking.length - 1} more resources` : ""}`;
@@ -158,7 +180,11 @@ class Run {
       while (to < applies.length && applies[to]!.object.kind === applies[from]!.object.kind) to++;
       await inParallel(applies.slice(from, to), (task) => (task.hook ? this.#hook(task) : this.#apply(task)));
       // A kind that could not be made is what the next kinds would stumble over.
-      if (applies.slice(from, to).some((task) => this.#results.get(task.id)?.status === "SyncFailed" && task.object.kind === "Namespace"))
+      if (
+        applies
+          .slice(from, to)
+          .some((task) => this.#results.get(task.id)?.status === "SyncFailed" && task.object.kind === "Namespace")
+      )
         break;
       from = to;
     }
@@ -169,7 +195,11 @@ class Run {
   #leave(task: Task): void {
     const { group, kind } = gvkOf(task.object);
     const failure = task.hook || this.#results.has(task.id) ? undefined : this.#input.unseen.get(`${group}/${kind}`);
-    if (failure) this.#record(task, { reason: KIND_UNSEEN, message: `left alone: ${group}/${kind} cannot be seen: ${failure.message}` });
+    if (failure)
+      this.#record(task, {
+        reason: KIND_UNSEEN,
+        message: `left alone: ${group}/${kind} cannot be seen: ${failure.message}`,
+      });
   }
 
   failed(group: readonly Task[]): boolean {
@@ -204,7 +234,11 @@ class Run {
         const health = live && judge.of(live);
         if (!live) Object.assign(result, { status: "SyncFailed", reason: "Vanished", message: missing(task) });
         else if (health?.status === "Degraded")
-          Object.assign(result, { status: "SyncFailed", reason: "Degraded", message: health.message ?? "the resource is degraded" });
+          Object.assign(result, {
+            status: "SyncFailed",
+            reason: "Degraded",
+            message: health.message ?? "the resource is degraded",
+          });
         else if (health && health.status !== "Healthy") open.push(task);
         else result.hookPhase = "Succeeded";
       }
@@ -222,9 +256,14 @@ class Run {
     const waiting = await this.waiting([...running, ...hooks], false);
     if (waiting) return this.running(waiting);
     await this.cleanHooks(false);
-    const reasons = [...this.#results.values()].filter((r) => r.status === "SyncFailed" || r.hookPhase === "Failed").map((r) => r.message);
+    const reasons = [...this.#results.values()]
+      .filter((r) => r.status === "SyncFailed" || r.hookPhase === "Failed")
+      .map((r) => r.message);
     const why = [...new Set(reasons)].filter(Boolean).slice(0, 3).join("; ");
-    return this.finish("Failed", `one or more synchronization tasks completed unsuccessfully${why ? `, reason: ${why}` : ""}`);
+    return this.finish(
+      "Failed",
+      `one or more synchronization tasks completed unsuccessfully${why ? `, reason: ${why}` : ""}`,
+    );
   }
 
   /** Deletes the hooks whose policy says so now that the operation ends: they go when that is written down. */
@@ -247,7 +286,8 @@ class Run {
       const live = task.hook && this.#live(task);
       return (
         task.hook &&
-        (this.#results.get(task.id)?.hookPhase === "Running" || (live && isOf(live, state, task.phase) && !this.#results.has(task.id)))
+        (this.#results.get(task.id)?.hookPhase === "Running" ||
+          (live && isOf(live, state, task.phase) && !this.#results.has(task.id)))
       );
     });
     await judge.prepare([begun.map((task) => this.#live(task))]);
@@ -276,7 +316,11 @@ class Run {
   /** Tells of the namespace once: in the step that made or changed it. */
   namespace(name: string, change: ApplyResult): void {
     if (change === "unchanged") return;
-    const row = namespaceResult(name, { status: "Synced", hookPhase: "Succeeded", message: `namespace/${name} ${change}` });
+    const row = namespaceResult(name, {
+      status: "Synced",
+      hookPhase: "Succeeded",
+      message: `namespace/${name} ${change}`,
+    });
     if (!this.#results.has(resultId(row))) this.#results.set(resultId(row), row);
   }
 
@@ -291,7 +335,8 @@ class Run {
     // What is tried only leaves the namespace as the last sync has made it.
     const made = state.operation.sync?.dryRun ? status?.operationState?.syncResult : spec.syncPolicy;
     const { managedNamespaceMetadata } = made ?? {};
-    if (phase === "Succeeded" && managedNamespaceMetadata) Object.assign(state.syncResult!, { managedNamespaceMetadata });
+    if (phase === "Succeeded" && managedNamespaceMetadata)
+      Object.assign(state.syncResult!, { managedNamespaceMetadata });
     return state;
   }
 
@@ -299,7 +344,10 @@ class Run {
     const { destination, app, verdicts } = this.#input;
     const sent = await applyTarget(destination, task.target!, { app, verdicts, options: this.#options });
     if (sent.kind === "done")
-      return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}` });
+      return this.#record(task, {
+        status: "Synced",
+        message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}`,
+      });
     const { reason } = sent;
     // Nothing is said of it, so that it is open for whoever comes after.
     if (reason === ENDING) return;
@@ -319,7 +367,8 @@ class Run {
     const spared = this.#spare(task);
     if (spared) return this.#record(task, spared);
     const deleted = await this.#delete(task, task.object);
-    if (deleted.kind === "done" || deleted.reason === KUBE.notFound) this.#record(task, { status: "Pruned", message: "pruned" });
+    if (deleted.kind === "done" || deleted.reason === KUBE.notFound)
+      this.#record(task, { status: "Pruned", message: "pruned" });
     else this.#record(task, { status: "SyncFailed", reason: deleted.reason, message: deleted.message });
   }
 
@@ -330,7 +379,11 @@ class Run {
     const live = this.#live(task);
     const before = live && inTheWay(live, state, phase, target!.hook!.deletePolicies);
     if (before === "itself")
-      return this.#record(task, { status: "Synced", hookPhase: "Running", message: `${shortName(task.object)} created` });
+      return this.#record(task, {
+        status: "Synced",
+        hookPhase: "Running",
+        message: `${shortName(task.object)} created`,
+      });
     if (before === "unwritten") {
       this.soon = true;
       return;
@@ -340,7 +393,11 @@ class Run {
       if (this.#live(task) && !live.metadata.deletionTimestamp) await this.#delete(task, live);
       if (this.#live(task)) return;
     }
-    const made = { ...target!, object: hookObject(task.object, state, phase), digest: `${target!.digest}@${state.startedAt}${phase}` };
+    const made = {
+      ...target!,
+      object: hookObject(task.object, state, phase),
+      digest: `${target!.digest}@${state.startedAt}${phase}`,
+    };
     const options = this.#options.filter((option) => option.startsWith("Validate="));
     const sent = await applyTarget(destination, made, { app, verdicts, options });
     const message = sent.kind === "done" ? `${shortName(task.object)} ${sent.value}${leftOut(made)}` : sent.message;
@@ -377,7 +434,12 @@ class Run {
   #state(phase: OperationPhase, message: string): OperationState {
     const { state, app } = this.#input;
     const resources = [...this.#results.values()];
-    return { ...state, phase, message, syncResult: { ...(state.syncResult ?? deployedOf(app, sourcesOf(app), [""])), resources } };
+    return {
+      ...state,
+      phase,
+      message,
+      syncResult: { ...(state.syncResult ?? deployedOf(app, sourcesOf(app), [""])), resources },
+    };
   }
 }
 

@@ -1,4 +1,10 @@
-import { type Audience, audienceOf, beyond, type Difference, type SealedCollection } from "../../../../openapi/audience.ts";
+import {
+  type Audience,
+  audienceOf,
+  beyond,
+  type Difference,
+  type SealedCollection,
+} from "../../../../openapi/audience.ts";
 import { open } from "../../../../openapi/seal.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
@@ -57,7 +63,10 @@ export async function openCredentials(
   }
   const [difference] = beyond(collectionOf(object), sealed.audience, now);
   if (difference)
-    return stop("CredentialsAudience", `${difference.message} after the credentials were sealed, so they are not used: ${AGAIN}`);
+    return stop(
+      "CredentialsAudience",
+      `${difference.message} after the credentials were sealed, so they are not used: ${AGAIN}`,
+    );
   const values = new Map<string, Secret>();
   for (const [name, value] of Object.entries(opened ?? {})) {
     if (!allowed.includes(name) || typeof value !== "string")
@@ -121,10 +130,15 @@ export function mayKeep({ ctx, object, existing, now, told }: Kept): Outcome<und
   const collection = collectionOf(object);
   // A Secret does not tell the host keys, so an older one cannot be compared in this.
   const { knownHosts: _, ...rest } = now;
-  const found: Difference[] = written ? beyond(collection, written, now) : beyond(collection, audienceOf(collection, told()), rest);
+  const found: Difference[] = written
+    ? beyond(collection, written, now)
+    : beyond(collection, audienceOf(collection, told()), rest);
   const [difference] = found;
   return difference
-    ? stop("CredentialsRequired", `${difference.message}, and the credentials are not sent there unless they are given again: ${AGAIN}`)
+    ? stop(
+        "CredentialsRequired",
+        `${difference.message}, and the credentials are not sent there unless they are given again: ${AGAIN}`,
+      )
     : done(undefined);
 }
 

@@ -21,7 +21,10 @@ export async function repositories(ctx: AgentContext): Promise<Outcome<Repositor
   const [repositories, templates, trust] = await Promise.all([
     secrets("repository"),
     secrets("repo-creds"),
-    ctx.client.list(RESOURCES.configMap, { namespace: ctx.namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
+    ctx.client.list(RESOURCES.configMap, {
+      namespace: ctx.namespace,
+      labelSelector: "app.kubernetes.io/part-of=argocd",
+    }),
   ]);
   if (repositories.kind !== "done") return repositories;
   if (templates.kind !== "done") return templates;
@@ -39,7 +42,10 @@ export async function withCluster<T>(
   secret: KubeObject,
   work: (client: KubeClient) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  const listed = await ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=cluster` });
+  const listed = await ctx.client.list(RESOURCES.secret, {
+    namespace: ctx.namespace,
+    labelSelector: `${SECRET_TYPE}=cluster`,
+  });
   if (listed.kind !== "done") return listed;
   const destinations = new Destinations({
     home: ctx.client,

@@ -14,7 +14,10 @@ const identity = (field: string) =>
 /** Why a cluster is not written: the agent's own cluster and identity are nobody else's, whatever the service that delivers it checks. */
 export function refusesCluster(object: WorkerObject, spec: Schemas["ClusterSpec"]): Failure | undefined {
   if (nameOf({ ...object, collection: "applications" }) === HOME_NAME)
-    return stop("NameReserved", `${HOME_NAME} always means the agent's own cluster: register the cluster under another id`);
+    return stop(
+      "NameReserved",
+      `${HOME_NAME} always means the agent's own cluster: register the cluster under another id`,
+    );
   const tenant = tenantOfDelivery(object);
   if (!isHomeAddress(spec.server, process.env)) {
     if (tenant === undefined || (!spec.awsAuth && !spec.exec)) return undefined;
@@ -29,11 +32,19 @@ export function refusesCluster(object: WorkerObject, spec: Schemas["ClusterSpec"
   const given: string[] = fields.filter((field) => spec[field]);
   if (object.sealed) given.push("credentials");
   return given.length
-    ? stop("HomeClusterReserved", `server is the agent's own cluster, which takes no ${given.join(", ")}: leave them out`)
+    ? stop(
+        "HomeClusterReserved",
+        `server is the agent's own cluster, which takes no ${given.join(", ")}: leave them out`,
+      )
     : undefined;
 }
 
 /** Why a repository, or credentials for several, are not written. */
-export function refusesRepository(object: WorkerObject, spec: { useAzureWorkloadIdentity?: boolean }): Failure | undefined {
-  return tenantOfDelivery(object) !== undefined && spec.useAzureWorkloadIdentity ? identity("useAzureWorkloadIdentity") : undefined;
+export function refusesRepository(
+  object: WorkerObject,
+  spec: { useAzureWorkloadIdentity?: boolean },
+): Failure | undefined {
+  return tenantOfDelivery(object) !== undefined && spec.useAzureWorkloadIdentity
+    ? identity("useAzureWorkloadIdentity")
+    : undefined;
 }

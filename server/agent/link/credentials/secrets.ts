@@ -10,6 +10,8 @@ export function field(secret: KubeObject | undefined, name: string): string | un
 
 /** `data` of a Secret, without what is not set. */
 export function data(fields: Record<string, string | undefined>): Record<string, string> {
-  const set = Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");
+  const set = Object.entries(fields).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
+  );
   return Object.fromEntries(set.map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
 }

@@ -7,7 +7,11 @@ const app = (annotations: Record<string, string>, more: Partial<KubeObject> = {}
   metadata: { name: "a", annotations },
   ...more,
 });
-const sync = { id: "s1", by: "eve", request: { revision: "v1", prune: true, resources: [{ kind: "ConfigMap", name: "a" }] } };
+const sync = {
+  id: "s1",
+  by: "eve",
+  request: { revision: "v1", prune: true, resources: [{ kind: "ConfigMap", name: "a" }] },
+};
 const policy = { syncPolicy: { syncOptions: ["CreateNamespace=true"], retry: { limit: 2 } } };
 
 const NOW = new Date("2026-02-03T04:05:06Z");
@@ -44,7 +48,10 @@ test("a rollback is a sync of what the entry deployed, without retries, and name
 test("a rollback that cannot be is refused once, with the reason beside the application", () => {
   const refused = (text: string) => ({
     busy: false,
-    annotations: { "outpost.dev/rollback-action": "b1", "outpost.dev/action-refused": `b1 ${NOW.toISOString()} ${text}` },
+    annotations: {
+      "outpost.dev/rollback-action": "b1",
+      "outpost.dev/action-refused": `b1 ${NOW.toISOString()} ${text}`,
+    },
     fields: {},
   });
   const automated = { syncPolicy: { automated: { prune: true } } };
@@ -68,8 +75,12 @@ test("what runs is ended once, and what waits is taken back; a rollback waits fo
     annotations: { "outpost.dev/terminate-action": "t1" },
     fields: { status: { history: entries, operationState: { phase: "Terminating", startedAt: "t" } } },
   });
-  expect(act({ terminate: { id: "t1" } }, deployed({ "outpost.dev/terminate-action": "t1" }, running), {}).fields).toEqual({});
-  expect(act({ terminate: { id: "t1" } }, app({}, { operation: { sync: {} } }), {}).fields).toEqual({ operation: undefined });
+  expect(
+    act({ terminate: { id: "t1" } }, deployed({ "outpost.dev/terminate-action": "t1" }, running), {}).fields,
+  ).toEqual({});
+  expect(act({ terminate: { id: "t1" } }, app({}, { operation: { sync: {} } }), {}).fields).toEqual({
+    operation: undefined,
+  });
   expect(act({ terminate: { id: "t1" } }, deployed(), {})).toMatchObject({ busy: false, fields: {} });
 });
 
@@ -114,7 +125,11 @@ const table: [string, { given: Parameters<typeof act>; want: ReturnType<typeof a
     "a refresh is an annotation",
     {
       given: [{ refresh: { id: "r1", hard: false } }, app({}), {}],
-      want: { annotations: { "outpost.dev/refresh-action": "r1", "argocd.argoproj.io/refresh": "normal" }, busy: false, fields: {} },
+      want: {
+        annotations: { "outpost.dev/refresh-action": "r1", "argocd.argoproj.io/refresh": "normal" },
+        busy: false,
+        fields: {},
+      },
     },
   ],
   [
@@ -128,7 +143,11 @@ const table: [string, { given: Parameters<typeof act>; want: ReturnType<typeof a
     "a normal refresh does not weaken a hard one",
     {
       given: [{ refresh: { id: "r2", hard: false } }, app({ "argocd.argoproj.io/refresh": "hard" }), {}],
-      want: { annotations: { "outpost.dev/refresh-action": "r2", "argocd.argoproj.io/refresh": "hard" }, busy: false, fields: {} },
+      want: {
+        annotations: { "outpost.dev/refresh-action": "r2", "argocd.argoproj.io/refresh": "hard" },
+        busy: false,
+        fields: {},
+      },
     },
   ],
 ];

@@ -18,7 +18,12 @@ export interface Acted {
   busy: boolean;
 }
 
-export function act(action: Action | undefined, existing: KubeObject | undefined, spec: Record<string, unknown>, now = new Date()): Acted {
+export function act(
+  action: Action | undefined,
+  existing: KubeObject | undefined,
+  spec: Record<string, unknown>,
+  now = new Date(),
+): Acted {
   const marks = existing?.metadata.annotations ?? {};
   const acted: Acted = { annotations: {}, fields: {}, busy: false };
   const { refresh, sync, rollback, terminate } = action ?? {};
@@ -38,7 +43,8 @@ export function act(action: Action | undefined, existing: KubeObject | undefined
     if (running) return { ...acted, busy: true };
     Object.assign(acted.annotations, { [MARK.rollback]: rollback.id, [MARK.refused]: undefined });
     const operation = existing && rollbackOperation(rollback, existing, spec);
-    if (typeof operation === "string") acted.annotations[MARK.refused] = `${rollback.id} ${now.toISOString()} ${operation}`;
+    if (typeof operation === "string")
+      acted.annotations[MARK.refused] = `${rollback.id} ${now.toISOString()} ${operation}`;
     else if (operation) acted.fields.operation = operation;
   }
   return acted;
@@ -54,7 +60,8 @@ function end(acted: Acted, id: string, existing: KubeObject | undefined): void {
   acted.annotations[MARK.terminate] = id;
   if (existing?.operation) acted.fields.operation = undefined;
   const state = existing?.status?.operationState;
-  if (state?.phase === "Running") acted.fields.status = { ...existing!.status, operationState: { ...state, phase: "Terminating" } };
+  if (state?.phase === "Running")
+    acted.fields.status = { ...existing!.status, operationState: { ...state, phase: "Terminating" } };
 }
 
 function syncOperation(sync: NonNullable<Action["sync"]>, spec: Record<string, unknown>): Record<string, unknown> {
@@ -82,10 +89,12 @@ function rollbackOperation(
   spec: Record<string, unknown>,
 ): Record<string, unknown> | string {
   const { automated, syncOptions } = policyOf(spec);
-  if (automated && automated.enabled !== false) return "rollback cannot be done while automated sync is on: it would be undone at once";
+  if (automated && automated.enabled !== false)
+    return "rollback cannot be done while automated sync is on: it would be undone at once";
   const history = (existing.status?.history ?? []) as HistoryEntry[];
   const entry = history.find((one) => one.id === request.id);
-  if (!entry) return `the history has no entry ${request.id}; it has ${history.map((one) => one.id).join(", ") || "none"}`;
+  if (!entry)
+    return `the history has no entry ${request.id}; it has ${history.map((one) => one.id).join(", ") || "none"}`;
   const { source, sources, revision, revisions } = entry;
   if (!source && !sources?.length) return `entry ${request.id} of the history does not say what it deployed`;
   return defined({

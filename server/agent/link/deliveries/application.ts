@@ -19,7 +19,11 @@ const DEPENDS_ON = "outpost.dev/depends-on";
 /** The account under which charts may look at the cluster. */
 const HELM_LOOKUP = "outpost.dev/helm-lookup";
 const FINALIZER = "resources-finalizer.argocd.argoproj.io";
-const CASCADE: Record<string, string | undefined> = { foreground: FINALIZER, background: `${FINALIZER}/background`, orphan: undefined };
+const CASCADE: Record<string, string | undefined> = {
+  foreground: FINALIZER,
+  background: `${FINALIZER}/background`,
+  orphan: undefined,
+};
 
 /** Writes the Application of a delivery, and puts its sync or refresh beside it. */
 export async function putApplication(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
@@ -50,7 +54,9 @@ export async function putApplication(ctx: AgentContext, object: WorkerObject): P
   };
   const written = await putManaged(ctx, RESOURCES.application, object, build);
   if (written.kind !== "done") return explainKind(written, "Application");
-  return busy ? later(500, "OperationRunning", "the sync waits until the operation that runs has ended") : done(undefined);
+  return busy
+    ? later(500, "OperationRunning", "the sync waits until the operation that runs has ended")
+    : done(undefined);
 }
 
 interface Place {
@@ -64,7 +70,10 @@ function sameHome(wanted: unknown, live: Place | undefined): Place {
   const [now, { name, server }] = [wanted as Place, live ?? {}];
   const isHome = name === HOME_NAME || (!name && server !== undefined && isHomeAddress(server, process.env));
   if (now.name !== HOME_NAME || !isHome) return now;
-  return { ...(name ? { name } : { server: server! }), ...(now.namespace === undefined ? {} : { namespace: now.namespace }) };
+  return {
+    ...(name ? { name } : { server: server! }),
+    ...(now.namespace === undefined ? {} : { namespace: now.namespace }),
+  };
 }
 
 /** Deletes the Application with or without what it deployed; done when it is really gone. */
@@ -81,8 +90,15 @@ export async function removeApplication(ctx: AgentContext, object: WorkerObject)
   const kept = wanted && (mayAdd || present.includes(wanted)) ? [wanted] : present;
   const next = [...others, ...(wanted ? kept : [])];
   if (next.join() !== (own.metadata.finalizers ?? []).join()) {
-    const patch = { metadata: { finalizers: next, uid: own.metadata.uid, resourceVersion: own.metadata.resourceVersion } };
-    const patched = await ctx.client.mergePatch(RESOURCES.application, own.metadata.namespace ?? ctx.namespace, own.metadata.name, patch);
+    const patch = {
+      metadata: { finalizers: next, uid: own.metadata.uid, resourceVersion: own.metadata.resourceVersion },
+    };
+    const patched = await ctx.client.mergePatch(
+      RESOURCES.application,
+      own.metadata.namespace ?? ctx.namespace,
+      own.metadata.name,
+      patch,
+    );
     if (patched.kind !== "done" && patched.reason !== KUBE.notFound)
       return patched.reason === KUBE.conflict ? later(100, patched.reason, patched.message) : patched;
   }

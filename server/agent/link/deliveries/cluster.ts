@@ -24,7 +24,13 @@ interface Config {
   password?: string;
   bearerToken?: string;
   awsAuthConfig?: { clusterName: string; roleARN?: string; profile?: string };
-  execProviderConfig?: { command: string; args?: string[]; env?: Record<string, string>; apiVersion?: string; installHint?: string };
+  execProviderConfig?: {
+    command: string;
+    args?: string[];
+    env?: Record<string, string>;
+    apiVersion?: string;
+    installHint?: string;
+  };
   proxyUrl?: string;
   tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
 }
@@ -57,7 +63,9 @@ export async function putCluster(ctx: AgentContext, object: WorkerObject): Promi
     const config = toConfig(spec, own ? new Map() : fresh, kept);
     const fields = {
       // What was taken over keeps the name by which applications know it.
-      name: (object.adopt && (field(existing, "name") ?? field(existing, "server"))) || (object.name ?? partsOf(object.key).id),
+      name:
+        (object.adopt && (field(existing, "name") ?? field(existing, "server"))) ||
+        (object.name ?? partsOf(object.key).id),
       server: spec.server,
       project: project.value,
       config: JSON.stringify(config),
@@ -89,8 +97,12 @@ function toConfig(spec: Schemas["ClusterSpec"], fresh: Map<string, Secret> | und
     ? { username: own("username"), password: own("password"), bearerToken: own("bearerToken") }
     : { username: kept.username, password: kept.password, bearerToken: kept.bearerToken };
   const { awsAuth, exec, proxyUrl } = spec;
-  const aws = awsAuth && defined({ clusterName: awsAuth.clusterName, roleARN: awsAuth.roleArn, profile: awsAuth.profile });
-  return { ...defined({ ...user, awsAuthConfig: aws, execProviderConfig: exec, proxyUrl }), tlsClientConfig: tls } as Config;
+  const aws =
+    awsAuth && defined({ clusterName: awsAuth.clusterName, roleARN: awsAuth.roleArn, profile: awsAuth.profile });
+  return {
+    ...defined({ ...user, awsAuthConfig: aws, execProviderConfig: exec, proxyUrl }),
+    tlsClientConfig: tls,
+  } as Config;
 }
 
 /** The specification of a Secret that an agent wrote before it kept the audience beside the credentials. */

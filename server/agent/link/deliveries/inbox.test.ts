@@ -54,13 +54,13 @@ test("of what comes while one is in work only the newest is done", async () => {
     if (n === 1) await new Promise<void>((resolve) => (go = resolve));
     return done(undefined);
   });
-  expect([inbox.put(object(1)), inbox.put(object(1)), inbox.put(object(2)), inbox.put(object(5)), inbox.put(object(4))]).toEqual([
-    true,
-    false,
-    true,
-    true,
-    false,
-  ]);
+  expect([
+    inbox.put(object(1)),
+    inbox.put(object(1)),
+    inbox.put(object(2)),
+    inbox.put(object(5)),
+    inbox.put(object(4)),
+  ]).toEqual([true, false, true, true, false]);
   go();
   await until(() => reports.length === 1);
   expect([calls, reports]).toEqual([[1, 5], [["-/-/a", 5, "applied", undefined]]]);
@@ -99,7 +99,9 @@ test("a thousand others are done while one is a defect, and a newer delivery of 
   inbox.put(object(7, { uid: "poison", key: "-/-/poison" }));
   for (let i = 0; i < 500; i++) inbox.put(object(1, { uid: `b${i}`, key: `-/-/b${i}` }));
   await until(() => reports.length === 1_001);
-  expect(reports.filter(([, , outcome]) => outcome !== "applied")).toEqual([["-/-/poison", 7, "refused", "InternalError"]]);
+  expect(reports.filter(([, , outcome]) => outcome !== "applied")).toEqual([
+    ["-/-/poison", 7, "refused", "InternalError"],
+  ]);
   expect(calls.filter((generation) => generation === 7)).toHaveLength(3);
   inbox.put(object(8, { uid: "poison", key: "-/-/poison" }));
   await until(() => reports.length === 1_002);

@@ -9,9 +9,13 @@ import { MANAGED, MARK } from "../names.ts";
  * The tenant that a held object should be marked with and is not: it was delivered by an older version, or to this cluster while its agent
  * belonged to that scope. Undefined where nothing is to be done.
  */
-export function missingTenant({ account, scope }: Pick<AgentContext, "account" | "scope">, { metadata }: KubeObject): string | undefined {
+export function missingTenant(
+  { account, scope }: Pick<AgentContext, "account" | "scope">,
+  { metadata }: KubeObject,
+): string | undefined {
   const { [MARK.scope]: delivered = "", [TENANT]: tenant } = metadata.annotations ?? {};
-  if (scope === undefined || tenant || metadata.labels?.[MANAGED] !== "true" || !delivered.startsWith(`${account}/`)) return undefined;
+  if (scope === undefined || tenant || metadata.labels?.[MANAGED] !== "true" || !delivered.startsWith(`${account}/`))
+    return undefined;
   const of = delivered.slice(account.length + 1);
   return isBelow(scope, of) ? of : undefined;
 }

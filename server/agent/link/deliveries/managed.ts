@@ -23,7 +23,12 @@ export type Build = (existing: KubeObject | undefined) => Promise<Outcome<Conten
 const WRITES = 5;
 
 /** Creates or updates the object of a delivery, never one that somebody else made. Nothing is written when nothing differs. */
-export async function putManaged(ctx: AgentContext, resource: Resource, object: WorkerObject, build: Build): Promise<Outcome<KubeObject>> {
+export async function putManaged(
+  ctx: AgentContext,
+  resource: Resource,
+  object: WorkerObject,
+  build: Build,
+): Promise<Outcome<KubeObject>> {
   const [name, namespace] = [nameOf(object), object.namespace ?? ctx.namespace];
   const apiVersion = resource.group ? `${resource.group}/${resource.version}` : resource.version;
   for (let attempt = 0; attempt < WRITES; attempt++) {
@@ -33,14 +38,21 @@ export async function putManaged(ctx: AgentContext, resource: Resource, object: 
     if (existing) {
       const refused = await mayChange(ctx, object, existing);
       if (refused) return refused;
-      if (existing.metadata.deletionTimestamp) return later(1_000, "BeingDeleted", `${describe(existing)} is still being deleted`);
+      if (existing.metadata.deletionTimestamp)
+        return later(1_000, "BeingDeleted", `${describe(existing)} is still being deleted`);
       const held = marksOf(existing, ctx.account);
       // A replay, or overtaken on the way: what is held is newer.
       if (held?.uid === object.uid && held.generation > object.generation) return done(existing);
     }
     const content = await build(existing);
     if (content.kind !== "done") return content;
-    const next = merge(ctx, { apiVersion, kind: resource.kind, metadata: { name, namespace } }, existing, object, content.value);
+    const next = merge(
+      ctx,
+      { apiVersion, kind: resource.kind, metadata: { name, namespace } },
+      existing,
+      object,
+      content.value,
+    );
     if (existing && canonical(existing) === canonical(next)) return done(existing);
     const written = existing ? await ctx.client.update(resource, next) : await ctx.client.create(resource, next);
     if (written.kind === "done") return written;
@@ -51,7 +63,11 @@ export async function putManaged(ctx: AgentContext, resource: Resource, object: 
 }
 
 /** Why this object must be left alone; nothing when it is ours. */
-async function mayChange(ctx: AgentContext, object: WorkerObject, existing: KubeObject): Promise<ReturnType<typeof stop> | undefined> {
+async function mayChange(
+  ctx: AgentContext,
+  object: WorkerObject,
+  existing: KubeObject,
+): Promise<ReturnType<typeof stop> | undefined> {
   const held = marksOf(existing, ctx.account);
   if (held && (held.uid === object.uid || held.key === object.key)) return undefined;
   if (object.adopt && !held) return mayAdopt(object.adopt.uid, existing);
@@ -72,10 +88,18 @@ function mayAdopt(uid: string, existing: KubeObject): ReturnType<typeof stop> | 
       `${describe(existing)} was deleted and made again since it was taken over: take the new one over, or delete it`,
     );
   const set = setOf(existing);
-  return set === undefined ? undefined : stop("Generated", `${describe(existing)} is made by ApplicationSet ${set}: take the set over`);
+  return set === undefined
+    ? undefined
+    : stop("Generated", `${describe(existing)} is made by ApplicationSet ${set}: take the set over`);
 }
 
-function merge(ctx: AgentContext, base: KubeObject, existing: KubeObject | undefined, object: WorkerObject, content: Content): KubeObject {
+function merge(
+  ctx: AgentContext,
+  base: KubeObject,
+  existing: KubeObject | undefined,
+  object: WorkerObject,
+  content: Content,
+): KubeObject {
   const labels = { ...existing?.metadata.labels };
   for (const key of (existing?.metadata.annotations?.[MARK.labels] ?? "").split(",")) delete labels[key];
   // By our own labels an object says whose it is, which nobody says of himself.
@@ -85,21 +109,34 @@ function merge(ctx: AgentContext, base: KubeObject, existing: KubeObject | undef
     .map(([key]) => key)
     .sort()
     .join(",");
-  const annotations: Record<string, string> = { ...existing?.metadata.annotations, ...annotationsOf(object, ctx.account) };
+  const annotations: Record<string, string> = {
+    ...existing?.metadata.annotations,
+    ...annotationsOf(object, ctx.account),
+  };
   for (const [key, value] of Object.entries({ ...content.annotations, [MARK.labels]: own || undefined })) {
     if (value === undefined) delete annotations[key];
     else annotations[key] = value;
   }
   if (!tenantOfDelivery(object)) delete annotations[TENANT];
   const finalizers = existing ? existing.metadata.finalizers : content.finalizers;
-  const metadata = { ...base.metadata, ...existing?.metadata, labels, annotations, ...(finalizers?.length ? { finalizers } : {}) };
+  const metadata = {
+    ...base.metadata,
+    ...existing?.metadata,
+    labels,
+    annotations,
+    ...(finalizers?.length ? { finalizers } : {}),
+  };
   const next: KubeObject = { ...base, ...existing, metadata, ...content.fields };
   for (const [field, value] of Object.entries(content.fields)) if (value === undefined) delete next[field];
   return next;
 }
 
 /** The object of a tombstone, if it is there and is the very one that was delivered. */
-export async function findOwn(ctx: AgentContext, resource: Resource, object: WorkerObject): Promise<Outcome<KubeObject | undefined>> {
+export async function findOwn(
+  ctx: AgentContext,
+  resource: Resource,
+  object: WorkerObject,
+): Promise<Outcome<KubeObject | undefined>> {
   const found = await ctx.client.get(resource, object.namespace ?? ctx.namespace, nameOf(object));
   if (found.kind !== "done") return found.reason === KUBE.notFound ? done(undefined) : found;
   return done(marksOf(found.value, ctx.account)?.uid === object.uid ? found.value : undefined);
@@ -114,7 +151,9 @@ export async function deleteOwn(ctx: AgentContext, resource: Resource, own: Kube
   }
   const left = await ctx.client.get(resource, namespace, name);
   if (left.kind !== "done") return left.reason === KUBE.notFound ? done(undefined) : left;
-  return left.value.metadata.uid === uid ? later(2_000, "Deleting", `${describe(own)} is being deleted`) : done(undefined);
+  return left.value.metadata.uid === uid
+    ? later(2_000, "Deleting", `${describe(own)} is being deleted`)
+    : done(undefined);
 }
 
 /** The same failure, in words that say what to do when the cluster does not have the kind. */
@@ -128,4 +167,5 @@ export function explainKind(failure: Failure, kind: string): Failure {
 }
 
 /** Where there is no such kind, there is none to remove. */
-export const goneKind = (failure: Failure): Outcome<undefined> => (failure.reason === KUBE.kindNotFound ? done(undefined) : failure);
+export const goneKind = (failure: Failure): Outcome<undefined> =>
+  failure.reason === KUBE.kindNotFound ? done(undefined) : failure;

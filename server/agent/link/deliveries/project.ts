@@ -48,7 +48,8 @@ export async function removeAppProject(ctx: AgentContext, object: WorkerObject):
     // Elsewhere only those count that our controller works on; without the right to look there, nothing is known of them.
     const all = await ctx.client.list(RESOURCES.application);
     if (all.kind !== "done" && all.reason !== KUBE.forbidden) return all;
-    const ours = (app: KubeObject) => app.metadata.namespace !== ctx.namespace && app.status?.controllerNamespace === ctx.namespace;
+    const ours = (app: KubeObject) =>
+      app.metadata.namespace !== ctx.namespace && app.status?.controllerNamespace === ctx.namespace;
     const others = all.kind === "done" ? all.value.items.filter((app) => under(app) && ours(app)) : [];
     users.push(...others.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   }
@@ -66,7 +67,11 @@ export async function removeAppProject(ctx: AgentContext, object: WorkerObject):
  * Whether a delivery of a tenant may name a project, before anything is written. The service refuses it already: this is for what it stored
  * before the project was closed, and for a service that is not what it was. What limits the project is for the controller to judge.
  */
-export async function mayUseProject(ctx: AgentContext, object: WorkerObject, project: string): Promise<Outcome<undefined>> {
+export async function mayUseProject(
+  ctx: AgentContext,
+  object: WorkerObject,
+  project: string,
+): Promise<Outcome<undefined>> {
   const tenant = tenantOfDelivery(object);
   if (tenant === undefined) return done(undefined);
   const found = await ctx.client.get(RESOURCES.appProject, ctx.namespace, project);
@@ -74,11 +79,19 @@ export async function mayUseProject(ctx: AgentContext, object: WorkerObject, pro
   if (found.kind === "done" && sharesWith(sharingOf(found.value), tenant)) return done(undefined);
   const message = `scope ${tenant.replace(/\/-$/, "")} may not use AppProject ${project}: name an app project of this scope or of one above, or have its allowedScopes list this scope`;
   // A project that comes with the same answer of the service may be written a moment later.
-  return found.kind === "done" || project === "default" ? stop("ProjectNotAllowed", message) : again("ProjectNotAllowed", message);
+  return found.kind === "done" || project === "default"
+    ? stop("ProjectNotAllowed", message)
+    : again("ProjectNotAllowed", message);
 }
 
 /** `spec` of an `argoproj.io/v1alpha1` AppProject. */
-export function toProjectSpec({ agent: _, labels: __, allowedScopes: ___, within: ____, ...spec }: Spec): Record<string, unknown> {
+export function toProjectSpec({
+  agent: _,
+  labels: __,
+  allowedScopes: ___,
+  within: ____,
+  ...spec
+}: Spec): Record<string, unknown> {
   // There the group of the core has to be named, as an empty text.
   const kinds = (list: { group?: string }[] | undefined) => list?.map((one) => ({ ...one, group: one.group ?? "" }));
   return defined({

@@ -66,7 +66,9 @@ async function putAccess(
     if (chosen.kind !== "done") return chosen;
     const { fresh, annotations } = chosen.value;
     const kept = fresh ? undefined : existing;
-    const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, fresh?.get(name)?.reveal() ?? field(kept, name)]));
+    const secret = Object.fromEntries(
+      CREDENTIALS.map((name) => [name, fresh?.get(name)?.reveal() ?? field(kept, name)]),
+    );
     // The key of an App that was taken out goes with it, and so does the secret of a service principal. A specification that says nothing of how to
     // sign in leaves a Secret that was taken over as it is.
     const leaves = object.adopt !== undefined && !fresh && !signsIn(spec);
@@ -105,7 +107,8 @@ function missingKey(spec: Spec, secret: Record<string, string | undefined>): Ret
   return undefined;
 }
 
-const ownHosts = (object: WorkerObject, { sshKnownHosts }: Spec) => (tenantOfDelivery(object) === undefined ? undefined : sshKnownHosts);
+const ownHosts = (object: WorkerObject, { sshKnownHosts }: Spec) =>
+  tenantOfDelivery(object) === undefined ? undefined : sshKnownHosts;
 const yes = (value: boolean | undefined) => (value ? "true" : undefined);
 const number = (value: number | undefined) => (value ? String(value) : undefined);
 
@@ -145,15 +148,25 @@ const isSignIn = (name: string): boolean => SIGN_IN.includes(name) || /^(githubA
  * Fields that stay in a Secret that was taken over: unknown fields, such as the name that Argo CD shows, and the sign-in unless the
  * specification says that.
  */
-function takenOver(existing: KubeObject | undefined, known: Record<string, unknown>, other: boolean): Record<string, string | undefined> {
-  const names = Object.keys((existing?.data ?? {}) as object).filter((name) => (isSignIn(name) ? !other : !(name in known)));
-  return Object.fromEntries(names.filter((name) => name !== "sshKnownHosts").map((name) => [name, field(existing, name)]));
+function takenOver(
+  existing: KubeObject | undefined,
+  known: Record<string, unknown>,
+  other: boolean,
+): Record<string, string | undefined> {
+  const names = Object.keys((existing?.data ?? {}) as object).filter((name) =>
+    isSignIn(name) ? !other : !(name in known),
+  );
+  return Object.fromEntries(
+    names.filter((name) => name !== "sshKnownHosts").map((name) => [name, field(existing, name)]),
+  );
 }
 
 /** The specification of a Secret that an agent wrote before it kept the audience beside the credentials. */
 function toldBy(secret: KubeObject): Record<string, unknown> {
   const on = (name: string) => field(secret, name) === "true";
-  const app = field(secret, "githubAppPrivateKey") && { enterpriseBaseUrl: field(secret, "githubAppEnterpriseBaseUrl") };
+  const app = field(secret, "githubAppPrivateKey") && {
+    enterpriseBaseUrl: field(secret, "githubAppEnterpriseBaseUrl"),
+  };
   const principal = field(secret, "azureServicePrincipalClientSecret") && {
     activeDirectoryEndpoint: field(secret, "azureActiveDirectoryEndpoint"),
   };

@@ -29,7 +29,9 @@ export async function putApplicationSet(ctx: AgentContext, object: WorkerObject)
     const allowed = await mayUseProject(ctx, object, typeof project === "string" && project ? project : "default");
     if (allowed.kind !== "done") return allowed;
   }
-  const written = await putManaged(ctx, APPLICATION_SET, object, () => done({ labels: given.value.labels ?? {}, fields: { spec } }));
+  const written = await putManaged(ctx, APPLICATION_SET, object, () =>
+    done({ labels: given.value.labels ?? {}, fields: { spec } }),
+  );
   return written.kind === "done" ? done(undefined) : explainKind(written, "ApplicationSet");
 }
 
@@ -74,7 +76,9 @@ async function keepResources(ctx: AgentContext, set: KubeObject): Promise<Outcom
   }
   const applications = await ctx.client.list(RESOURCES.application, { namespace });
   if (applications.kind !== "done") return goneKind(applications);
-  const cascading = applications.value.items.filter((app) => ownerOf(app)?.uid === uid && app.metadata.finalizers?.some(deletesResources));
+  const cascading = applications.value.items.filter(
+    (app) => ownerOf(app)?.uid === uid && app.metadata.finalizers?.some(deletesResources),
+  );
   for (const app of cascading) {
     const finalizers = app.metadata.finalizers!.filter((one) => !deletesResources(one));
     const patch = { metadata: { finalizers, uid: app.metadata.uid, resourceVersion: app.metadata.resourceVersion } };
@@ -82,10 +86,15 @@ async function keepResources(ctx: AgentContext, set: KubeObject): Promise<Outcom
     if (patched.kind !== "done" && patched.reason !== KUBE.notFound && patched.reason !== KUBE.conflict) return patched;
   }
   if (cascading.length === 0) return done(undefined);
-  return later(AGAIN_MS, "Moving", `${cascading.length} applications of ApplicationSet ${name} are told to keep what they deployed`);
+  return later(
+    AGAIN_MS,
+    "Moving",
+    `${cascading.length} applications of ApplicationSet ${name} are told to keep what they deployed`,
+  );
 }
 
-const deletesResources = (finalizer: string): boolean => finalizer.split("/")[0] === "resources-finalizer.argocd.argoproj.io";
+const deletesResources = (finalizer: string): boolean =>
+  finalizer.split("/")[0] === "resources-finalizer.argocd.argoproj.io";
 
 /** `spec` of an `argoproj.io/v1alpha1` ApplicationSet. */
 export function toSetSpec({ agent: _, labels: __, strategy, ...spec }: Spec): Record<string, unknown> {

@@ -2,7 +2,12 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { toApplicationSpec } from "./spec.ts";
 
 type Spec = Schemas["ApplicationSpec"];
-const base: Spec = { agent: "one", argoProject: "default", revisionHistoryLimit: 10, destination: { namespace: "web" } };
+const base: Spec = {
+  agent: "one",
+  argoProject: "default",
+  revisionHistoryLimit: 10,
+  destination: { namespace: "web" },
+};
 const source = { repoURL: "https://git.example.com/a.git", targetRevision: "HEAD" };
 const fixed = { project: "default", revisionHistoryLimit: 10, destination: { name: "in-cluster", namespace: "web" } };
 
@@ -68,7 +73,11 @@ const table: [
           kustomize: { images: ["a:1"] },
           directory: { recurse: true },
         },
-        syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true"], retry: { limit: 3, backoff: { duration: "5s" } } },
+        syncPolicy: {
+          automated: { prune: true },
+          syncOptions: ["CreateNamespace=true"],
+          retry: { limit: 3, backoff: { duration: "5s" } },
+        },
         ignoreDifferences: [{ kind: "Deployment", group: "apps", jsonPointers: ["/spec/replicas"] }],
         info: [{ name: "owner", value: "me" }],
         revisionHistoryLimit: 0,
@@ -83,7 +92,11 @@ const table: [
           kustomize: { images: ["a:1"] },
           directory: { recurse: true },
         },
-        syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true"], retry: { limit: 3, backoff: { duration: "5s" } } },
+        syncPolicy: {
+          automated: { prune: true },
+          syncOptions: ["CreateNamespace=true"],
+          retry: { limit: 3, backoff: { duration: "5s" } },
+        },
         ignoreDifferences: [{ kind: "Deployment", group: "apps", jsonPointers: ["/spec/replicas"] }],
         info: [{ name: "owner", value: "me" }],
       },
@@ -92,12 +105,22 @@ const table: [
   [
     "a project of the service by its name here",
     {
-      given: { source: { repoUrl: source.repoURL, plugin: { name: "p", env: [{ name: "A", value: "b" }] } }, appProject: "team" },
+      given: {
+        source: { repoUrl: source.repoURL, plugin: { name: "p", env: [{ name: "A", value: "b" }] } },
+        appProject: "team",
+      },
       resolved: { appProject: "team-0a1b2c" },
-      want: { ...fixed, project: "team-0a1b2c", source: { ...source, plugin: { name: "p", env: [{ name: "A", value: "b" }] } } },
+      want: {
+        ...fixed,
+        project: "team-0a1b2c",
+        source: { ...source, plugin: { name: "p", env: [{ name: "A", value: "b" }] } },
+      },
     },
   ],
-  ["a project that is gone", { given: { source: { repoUrl: source.repoURL }, appProject: "gone" }, want: "ProjectNotResolved" }],
+  [
+    "a project that is gone",
+    { given: { source: { repoUrl: source.repoURL }, appProject: "gone" }, want: "ProjectNotResolved" },
+  ],
   [
     "automated sync that is present but empty",
     {

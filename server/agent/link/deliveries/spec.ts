@@ -31,7 +31,9 @@ export function toApplicationSpec(spec: Spec, resolved: WorkerObject["resolved"]
       sources: spec.sources ? sources : undefined,
       destination: destination.value,
       syncPolicy: toSyncPolicy(spec.syncPolicy),
-      ignoreDifferences: spec.ignoreDifferences?.length ? spec.ignoreDifferences.map((rule) => defined({ ...rule })) : undefined,
+      ignoreDifferences: spec.ignoreDifferences?.length
+        ? spec.ignoreDifferences.map((rule) => defined({ ...rule }))
+        : undefined,
       info: spec.info?.length ? spec.info : undefined,
       revisionHistoryLimit: spec.revisionHistoryLimit,
     }),

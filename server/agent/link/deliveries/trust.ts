@@ -51,7 +51,12 @@ export const TRUST = trustOf();
 type Part = keyof typeof TRUST;
 
 /** Writes a part where its scope's are. What an older agent put among the agent's own goes from there. */
-async function put(ctx: AgentContext, part: Part, object: WorkerObject, [at, value]: [string, string]): Promise<Outcome<undefined>> {
+async function put(
+  ctx: AgentContext,
+  part: Part,
+  object: WorkerObject,
+  [at, value]: [string, string],
+): Promise<Outcome<undefined>> {
   const tenant = tenantOfDelivery(object);
   const moved = tenant === undefined ? done(undefined) : await removeEntry(ctx, TRUST[part], object);
   return moved.kind === "done" ? putEntry(ctx, trustOf(tenant)[part], at, object, value) : moved;
@@ -75,7 +80,9 @@ async function putCertificate(ctx: AgentContext, object: WorkerObject): Promise<
   const host = spec.value.host.toLowerCase();
   if (type === "https") {
     const read = readCertificates(data);
-    return read.kind === "done" ? put(ctx, "certificates", object, [host, `${data.trim()}\n`]) : stop(read.reason, read.message);
+    return read.kind === "done"
+      ? put(ctx, "certificates", object, [host, `${data.trim()}\n`])
+      : stop(read.reason, read.message);
   }
   const read = readSshKeys(data);
   if (read.kind !== "done") return stop(read.reason, read.message);
@@ -96,7 +103,8 @@ async function putGnupgKey(ctx: AgentContext, object: WorkerObject): Promise<Out
   return put(ctx, "keys", object, [read.value.keyId, `${spec.value.publicKey.trim()}\n`]);
 }
 
-const removeGnupgKey = (ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
+const removeGnupgKey = (ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> =>
+  remove(ctx, ["keys"], object);
 
 /** What is to be told of a host's certificates. */
 export function certificateStatus(data: Data, at: string): Schemas["RepositoryCertificateStatus"] {
@@ -118,7 +126,14 @@ export function gnupgKeyStatus(data: Data, at: string): Schemas["GnupgKeyStatus"
   const read = parsePublicKey(data[at] ?? "");
   if (read.kind !== "done") return {};
   const { keyId, fingerprint, owner, algorithm, expiresAt, revoked } = read.value;
-  return defined({ keyId, fingerprint, owner, algorithm, expiresAt: expiresAt?.toISOString(), revoked }) as Schemas["GnupgKeyStatus"];
+  return defined({
+    keyId,
+    fingerprint,
+    owner,
+    algorithm,
+    expiresAt: expiresAt?.toISOString(),
+    revoked,
+  }) as Schemas["GnupgKeyStatus"];
 }
 
 /** The nouns of trust, as the agent's table of nouns has them. */

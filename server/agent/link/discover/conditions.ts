@@ -20,13 +20,17 @@ export class Conditions {
 
   set(type: string, now: { reason: string; message: string } | undefined): void {
     const before = JSON.stringify(this.#others.get(type));
-    if (now) this.#others.set(type, { type, status: "True", reason: now.reason, message: now.message.slice(0, MESSAGE) });
+    if (now)
+      this.#others.set(type, { type, status: "True", reason: now.reason, message: now.message.slice(0, MESSAGE) });
     else this.#others.delete(type);
     if (JSON.stringify(this.#others.get(type)) !== before) this.#changed();
   }
 
   failed(kind: string, place: string, { reason, message }: Failure): void {
-    this.#failed.set(`${kind}/${place}`, { reason, what: `${kind}s of ${place === "*" ? "all namespaces" : place}: ${message}` });
+    this.#failed.set(`${kind}/${place}`, {
+      reason,
+      what: `${kind}s of ${place === "*" ? "all namespaces" : place}: ${message}`,
+    });
     this.#changed();
   }
 
@@ -56,7 +60,12 @@ export class Conditions {
       const shown = failed.slice(0, NAMED).map(({ what }) => what);
       const more = failed.length > NAMED ? `; and ${failed.length - NAMED} more` : "";
       const message = `Not shown, because the agent cannot list them: ${shown.join("; ")}${more}. Grant its account get, list and watch there.`;
-      all.push({ type: "DiscoveryIncomplete", status: "True", reason: failed[0]!.reason, message: message.slice(0, MESSAGE) });
+      all.push({
+        type: "DiscoveryIncomplete",
+        status: "True",
+        reason: failed[0]!.reason,
+        message: message.slice(0, MESSAGE),
+      });
     }
     return all.sort((a, b) => (a.type < b.type ? -1 : 1));
   }

@@ -12,7 +12,11 @@ const app = (name: string, more: Partial<KubeObject> & { uid?: string; namespace
   apiVersion: "argoproj.io/v1alpha1",
   kind: "Application",
   metadata: { name, namespace: more.namespace ?? OWN, uid: more.uid ?? `uid-${name}`, ...more.metadata },
-  spec: { project: "default", destination: { namespace: "x" }, source: { repoURL: "https://git.example.com/x.git", path: name } },
+  spec: {
+    project: "default",
+    destination: { namespace: "x" },
+    source: { repoURL: "https://git.example.com/x.git", path: name },
+  },
   ...(more.status ? { status: more.status } : {}),
 });
 const others = ["ApplicationSet", "AppProject", "Secret"];
@@ -34,9 +38,12 @@ async function drain(d: Discovery, open: Open): Promise<Batch["body"][]> {
   }
   return requests;
 }
-const namesOf = (requests: Batch["body"][]) => requests.flatMap(({ discovered = [] }) => discovered.map(({ name }) => name));
+const namesOf = (requests: Batch["body"][]) =>
+  requests.flatMap(({ discovered = [] }) => discovered.map(({ name }) => name));
 const listedOf = (requests: Batch["body"][]) =>
-  requests.flatMap(({ listed = [] }) => listed.map(({ collection, namespace, count, round }) => [collection, namespace, count, round]));
+  requests.flatMap(({ listed = [] }) =>
+    listed.map(({ collection, namespace, count, round }) => [collection, namespace, count, round]),
+  );
 
 test("a session begins with everything, and then each collection's round is closed with its count", async () => {
   const d = discovery();
@@ -46,7 +53,9 @@ test("a session begins with everything, and then each collection's round is clos
   d.resync(open);
   const requests = await drain(d, open);
   expect(requests.map(({ discovered = [] }) => discovered.length)).toEqual([200, 200, 50]);
-  expect(new Set(requests.flatMap(({ discovered = [] }) => discovered.map(({ round }) => round)))).toEqual(new Set([1]));
+  expect(new Set(requests.flatMap(({ discovered = [] }) => discovered.map(({ round }) => round)))).toEqual(
+    new Set([1]),
+  );
   // Nothing is said to be complete before its last report goes out.
   expect(requests.slice(0, 2).flatMap(({ listed = [] }) => listed)).toEqual([]);
   expect(listedOf(requests)).toEqual([
@@ -124,8 +133,12 @@ test("where one namespace cannot be listed the others are complete by themselves
   d.resync(open);
   d.failed("Application", "team-a", stop("Forbidden", "no right to list applications"));
   const requests = await drain(d, open);
-  expect(listedOf(requests).filter(([collection]) => collection === "applications")).toEqual([["applications", OWN, 1, 1]]);
-  expect(requests.flatMap(({ conditions = [] }) => conditions)).toMatchObject([{ type: "DiscoveryIncomplete", reason: "Forbidden" }]);
+  expect(listedOf(requests).filter(([collection]) => collection === "applications")).toEqual([
+    ["applications", OWN, 1, 1],
+  ]);
+  expect(requests.flatMap(({ conditions = [] }) => conditions)).toMatchObject([
+    { type: "DiscoveryIncomplete", reason: "Forbidden" },
+  ]);
   d.seen("Application", app("b", { namespace: "team-a" }));
   d.listed("Application", "team-a");
   const later = await drain(d, open);
@@ -153,7 +166,9 @@ test("an object of the service's own is told in full rounds alone, with its mark
   expect(await drain(d, open)).toEqual([]);
   const next = session();
   d.resync(next);
-  expect((await drain(d, next)).flatMap(({ discovered = [] }) => discovered)).toMatchObject([{ name: "a", mark: "ours" }]);
+  expect((await drain(d, next)).flatMap(({ discovered = [] }) => discovered)).toMatchObject([
+    { name: "a", mark: "ours" },
+  ]);
 });
 
 test("a Secret is told by name, type and address; its annotations, which may hold its data, are not", async () => {
@@ -175,15 +190,28 @@ test("a Secret is told by name, type and address; its annotations, which may hol
   d.resync(open);
   const [report] = (await drain(d, open)).flatMap(({ discovered = [] }) => discovered) as [DiscoveredReport];
   expect(JSON.stringify(report)).not.toMatch(/s3cret|c3Nj/);
-  expect(report).toMatchObject({ collection: "repositories", name: "repo-1", displayName: "shop", inexpressible: ["data.password"] });
+  expect(report).toMatchObject({
+    collection: "repositories",
+    name: "repo-1",
+    displayName: "shop",
+    inexpressible: ["data.password"],
+  });
 });
 
 test("an application of hostile size is told within a report's bound", async () => {
   const d = discovery();
   const open = session();
-  const resources = Array.from({ length: 20_000 }, (_, n) => ({ version: "v1", kind: "ConfigMap", name: `c-${n}`, namespace: "x" }));
+  const resources = Array.from({ length: 20_000 }, (_, n) => ({
+    version: "v1",
+    kind: "ConfigMap",
+    name: `c-${n}`,
+    namespace: "x",
+  }));
   const annotations = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`a/${n}`, "x".repeat(500)]));
-  d.seen("Application", app("a", { status: { resources }, metadata: { name: "a", namespace: OWN, uid: "1", annotations } }));
+  d.seen(
+    "Application",
+    app("a", { status: { resources }, metadata: { name: "a", namespace: OWN, uid: "1", annotations } }),
+  );
   d.resync(open);
   const [report] = (await drain(d, open)).flatMap(({ discovered = [] }) => discovered) as [DiscoveredReport];
   expect(JSON.stringify(report).length).toBeLessThan(300_000);
@@ -205,8 +233,13 @@ test("a list of thousands leaves room for everything else, and is not said to be
   }, 1);
   for (let n = 0; n < 3_000; n++) d.seen("Application", app(`app-${n}`));
   d.listed("Application", OWN);
-  expect([d.size < 3_000, new Set([...d.places("Application")].map(({ metadata }) => metadata.name)).size]).toEqual([true, 3_000]);
-  expect(d.batch(open, undefined)?.body.listed ?? []).not.toContainEqual(expect.objectContaining({ collection: "applications" }));
+  expect([d.size < 3_000, new Set([...d.places("Application")].map(({ metadata }) => metadata.name)).size]).toEqual([
+    true,
+    3_000,
+  ]);
+  expect(d.batch(open, undefined)?.body.listed ?? []).not.toContainEqual(
+    expect.objectContaining({ collection: "applications" }),
+  );
   await d.idle;
   clearInterval(beat);
   expect(listedOf(await drain(d, open))).toContainEqual(["applications", undefined, 3_000, 1]);

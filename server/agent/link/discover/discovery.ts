@@ -86,14 +86,25 @@ export class Discovery implements Source {
   }
 
   #take(kind: string, object: KubeObject, at: string): void {
-    const report = toReport(kind, object, { own: this.#options.own, tracking: this.#tracking, made: this.#options.made });
+    const report = toReport(kind, object, {
+      own: this.#options.own,
+      tracking: this.#tracking,
+      made: this.#options.made,
+    });
     const before = this.#held.get(at);
     if (before && before.uid !== report?.uid) this.#gone(at, before);
     if (!report) return;
     const essence = essenceOf(report);
     const { collection, namespace, uid } = report;
     if (before?.uid === uid && before.essence === essence) return;
-    this.#held.set(at, { collection, namespace, uid, json: JSON.stringify(report), essence, marked: report.mark !== undefined });
+    this.#held.set(at, {
+      collection,
+      namespace,
+      uid,
+      json: JSON.stringify(report),
+      essence,
+      marked: report.mark !== undefined,
+    });
     // One that was just taken over is the service's own now: it needs no word of it.
     if (report.mark === undefined || this.#rounds.isOpen(collection)) this.#put(at, collection, uid);
   }
@@ -125,7 +136,8 @@ export class Discovery implements Source {
   }
 
   #listed(kind: string, place: string): void {
-    for (const collection of COLLECTIONS[kind] ?? []) if (this.#rounds.listed(collection, place) && this.#session) this.#begin(collection);
+    for (const collection of COLLECTIONS[kind] ?? [])
+      if (this.#rounds.listed(collection, place) && this.#session) this.#begin(collection);
     this.conditions.listed(kind, place);
     this.#wakeUp();
   }
@@ -188,11 +200,16 @@ export class Discovery implements Source {
     const conditions = this.conditions.news();
     if (!discovered.length && !listed.length && !conditions) return undefined;
     return {
-      body: { ...(discovered.length ? { discovered } : {}), ...(listed.length ? { listed } : {}), ...(conditions ? { conditions } : {}) },
+      body: {
+        ...(discovered.length ? { discovered } : {}),
+        ...(listed.length ? { listed } : {}),
+        ...(conditions ? { conditions } : {}),
+      },
       size: discovered.length,
       first: discovered[0] ? `${discovered[0].collection}/${discovered[0].namespace}/${discovered[0].name}` : "",
       settled: () => {
-        for (const [key, revision] of sent) if (this.#pending.get(key)?.revision === revision) this.#pending.delete(key);
+        for (const [key, revision] of sent)
+          if (this.#pending.get(key)?.revision === revision) this.#pending.delete(key);
         if (this.#session !== open) return;
         this.#rounds.closed(listed);
         if (conditions) this.conditions.told(conditions);
@@ -201,7 +218,10 @@ export class Discovery implements Source {
   }
 
   #hasNews(): boolean {
-    return this.#session !== undefined && (this.#pending.size > 0 || this.#rounds.hasDue() || this.conditions.news() !== undefined);
+    return (
+      this.#session !== undefined &&
+      (this.#pending.size > 0 || this.#rounds.hasDue() || this.conditions.news() !== undefined)
+    );
   }
 
   #begin(collection: Discovered): void {
@@ -226,7 +246,13 @@ export class Discovery implements Source {
 
   #gone(at: string, { collection, namespace, uid }: Held): void {
     this.#held.delete(at);
-    this.#put(at, collection, uid, { collection, namespace, name: at.slice(at.lastIndexOf("/") + 1), uid, deleted: true });
+    this.#put(at, collection, uid, {
+      collection,
+      namespace,
+      name: at.slice(at.lastIndexOf("/") + 1),
+      uid,
+      deleted: true,
+    });
   }
 
   #place(kind: string, namespace: string | undefined, name: string): string {

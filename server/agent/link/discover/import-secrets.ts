@@ -28,7 +28,9 @@ export function importCluster(secret: KubeObject): Imported {
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
-  const limits = namespaces.length ? { namespaces, clusterResources: field(secret, "clusterResources") === "true" } : {};
+  const limits = namespaces.length
+    ? { namespaces, clusterResources: field(secret, "clusterResources") === "true" }
+    : {};
   const other = otherFields(secret, CLUSTER);
   const name = field(secret, "name");
   return {

@@ -1,4 +1,8 @@
-import { validateApplicationSetSpec, validateApplicationSpec, validateAppProjectSpec } from "../../../../openapi/contract/validators.js";
+import {
+  validateApplicationSetSpec,
+  validateApplicationSpec,
+  validateAppProjectSpec,
+} from "../../../../openapi/contract/validators.js";
 import type { KubeObject } from "../../../kube/object.ts";
 import { toProjectSpec } from "../deliveries/project.ts";
 import { toSetSpec } from "../deliveries/set.ts";
@@ -57,7 +61,12 @@ const FULL = {
   project: "shop",
   sources: [
     { repoURL: REPO, targetRevision: "main", ref: "values" },
-    { repoURL: "https://charts.example.com", chart: "web", targetRevision: "1.x", helm: { valueFiles: ["$values/prod.yaml"] } },
+    {
+      repoURL: "https://charts.example.com",
+      chart: "web",
+      targetRevision: "1.x",
+      helm: { valueFiles: ["$values/prod.yaml"] },
+    },
   ],
   destination: { name: "in-cluster", namespace: "shop" },
   syncPolicy: {
@@ -109,7 +118,11 @@ test.each(LOST)("what our specification has no field for is left out and named: 
 
 test("no password of an address is told, wherever the address stands", () => {
   const imported = application({
-    source: { repoURL: "https://bot:s3cret@git.example.com/shop.git", path: ".", helm: { values: "mirror: https://u:s3cret@mirror\n" } },
+    source: {
+      repoURL: "https://bot:s3cret@git.example.com/shop.git",
+      path: ".",
+      helm: { values: "mirror: https://u:s3cret@mirror\n" },
+    },
     info: [{ name: "clone", value: "git clone https://s3cret@git.example.com/x" }],
   });
   expect(JSON.stringify(imported)).not.toContain("s3cret");
@@ -149,7 +162,9 @@ test("a project comes back as it was; tokens of its roles, which only Argo CD's 
     namespaceResourceBlacklist: [{ group: "apps", kind: "DaemonSet" }],
     roles: [{ name: "ci", policies: ["p, x"] }],
   };
-  const imported = importAppProject(argo("AppProject", { ...spec, roles: [{ ...spec.roles[0], jwtTokens: [{ iat: 1 }] }] }));
+  const imported = importAppProject(
+    argo("AppProject", { ...spec, roles: [{ ...spec.roles[0], jwtTokens: [{ iat: 1 }] }] }),
+  );
   expect(imported.inexpressible).toEqual(["roles.0.jwtTokens"]);
   const ours = { ...imported.spec, agent: "one" };
   expect(validateAppProjectSpec(ours)).toBe(true);
@@ -167,7 +182,10 @@ test("of a repository's Secret only address, type and the names of its other fie
   const imported = importRepository(
     secret({ url: "https://bot:s3cret@git.example.com/x.git", type: "git", username: "bot", password: "s3cret" }),
   );
-  expect(imported).toEqual({ spec: { url: "https://git.example.com/x.git", type: "git" }, inexpressible: ["password", "url", "username"] });
+  expect(imported).toEqual({
+    spec: { url: "https://git.example.com/x.git", type: "git" },
+    inexpressible: ["password", "url", "username"],
+  });
 });
 
 test("of a cluster's Secret only name, address and namespaces are told", () => {
@@ -184,5 +202,7 @@ test("a specification that cannot be said at all is named as a whole", () => {
   expect(importCluster(secret({ server: "nonsense" }))).toMatchObject({ inexpressible: ["spec"] });
   let deep: unknown = "x";
   for (let i = 0; i < 200; i++) deep = { deep };
-  expect(application({ source: { repoURL: REPO, path: ".", helm: { valuesObject: deep } } }).inexpressible).toEqual(["spec"]);
+  expect(application({ source: { repoURL: REPO, path: ".", helm: { valuesObject: deep } } }).inexpressible).toEqual([
+    "spec",
+  ]);
 });

@@ -1,5 +1,9 @@
 import type { Schemas } from "../../../../openapi/client.ts";
-import { validateApplicationSetSpec, validateApplicationSpec, validateAppProjectSpec } from "../../../../openapi/contract/validators.js";
+import {
+  validateApplicationSetSpec,
+  validateApplicationSpec,
+  validateAppProjectSpec,
+} from "../../../../openapi/contract/validators.js";
 import { HOME_NAME, isHomeAddress } from "../../../base/cloud/home-cluster.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { defined } from "../deliveries/spec.ts";
@@ -43,7 +47,9 @@ function toSource({ repoURL, targetRevision, kustomize, ...same }: Json): Json {
     ...same,
     repoUrl: repoURL,
     // What our specification means by none.
-    targetRevision: ["", "HEAD", same.chart ? "*" : "HEAD"].includes(String(targetRevision ?? "")) ? undefined : targetRevision,
+    targetRevision: ["", "HEAD", same.chart ? "*" : "HEAD"].includes(String(targetRevision ?? ""))
+      ? undefined
+      : targetRevision,
     path: same.path === "" ? undefined : same.path,
     chart: same.chart === "" ? undefined : same.chart,
     ref: same.ref === "" ? undefined : same.ref,
@@ -60,7 +66,10 @@ const toKustomize = (kustomize: Json): Json =>
       : undefined,
   });
 
-function destinationOf(destination: Json): { cluster?: { name?: string; server?: string }; namespace?: string | undefined } {
+function destinationOf(destination: Json): {
+  cluster?: { name?: string; server?: string };
+  namespace?: string | undefined;
+} {
   const [name, server, namespace] = [text(destination.name), text(destination.server), text(destination.namespace)];
   const home = name === HOME_NAME || (!name && (!server || isHomeAddress(server, process.env)));
   return { namespace, ...(home ? {} : { cluster: { ...(name ? { name } : {}), ...(server ? { server } : {}) } }) };
@@ -76,7 +85,9 @@ export function importApplicationSet(set: KubeObject): Imported {
     ...same,
     // The default there is the older template language.
     goTemplate: goTemplate === true,
-    strategy: strategy && defined({ ...json(strategy), rollingSync: json(strategy).rollingSync && defined({ ...rolling, steps }) }),
+    strategy:
+      strategy &&
+      defined({ ...json(strategy), rollingSync: json(strategy).rollingSync && defined({ ...rolling, steps }) }),
     labels: labelsOf(set),
   });
   return finish(validateApplicationSetSpec, given, lost);
@@ -85,7 +96,12 @@ export function importApplicationSet(set: KubeObject): Imported {
 const countAsText = (step: Json): Json =>
   defined({ ...step, maxUpdate: step.maxUpdate === undefined ? undefined : String(step.maxUpdate) });
 
-const KINDS = ["clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist", "namespaceResourceBlacklist"];
+const KINDS = [
+  "clusterResourceWhitelist",
+  "clusterResourceBlacklist",
+  "namespaceResourceWhitelist",
+  "namespaceResourceBlacklist",
+];
 
 /** The reverse of `toProjectSpec`. */
 export function importAppProject(project: KubeObject): Imported {
@@ -113,6 +129,7 @@ function labelsOf({ metadata }: KubeObject): Schemas["ApplicationSpec"]["labels"
   return own.length ? Object.fromEntries(own) : undefined;
 }
 
-const json = (value: unknown): Json => (value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {});
+const json = (value: unknown): Json =>
+  value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Json) : {};
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);

@@ -15,7 +15,14 @@ export async function liveObject(
   collection: Collection,
 ): Promise<Outcome<KubeObject>> {
   const { namespace, name, uid } = (live ?? {}) as Record<string, unknown>;
-  if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string" || !namespace || !name || !uid)
+  if (
+    typeof namespace !== "string" ||
+    typeof name !== "string" ||
+    typeof uid !== "string" ||
+    !namespace ||
+    !name ||
+    !uid
+  )
     return stop(
       "ParamsInvalid",
       "the task does not name a live object by namespace, name and uid; this agent may be older than the service",
@@ -30,5 +37,8 @@ export async function liveObject(
   if (collectionOf(resource.kind, found.value) !== collection)
     return stop("NotFound", `${resource.kind} ${namespace}/${name} is none of ${collection} any more`);
   if (found.value.metadata.uid === uid) return found;
-  return stop("NotTheSame", `${describe(found.value)} was deleted and made again since the service was told of it; try again in a moment`);
+  return stop(
+    "NotTheSame",
+    `${describe(found.value)} was deleted and made again since the service was told of it; try again in a moment`,
+  );
 }

@@ -8,7 +8,13 @@ const app = (name: string, metadata: object = {}): KubeObject => ({
   kind: "Application",
   metadata: { name, namespace: OWN, ...metadata },
 });
-const reference = (kind: string, name: string) => ({ apiVersion: "argoproj.io/v1alpha1", kind, name, uid: "u", controller: true });
+const reference = (kind: string, name: string) => ({
+  apiVersion: "argoproj.io/v1alpha1",
+  kind,
+  name,
+  uid: "u",
+  controller: true,
+});
 const tracked = (by: string, name: string, namespace = OWN) => ({
   annotations: { "argocd.argoproj.io/tracking-id": `${by}:argoproj.io/Application:${namespace}/${name}` },
 });
@@ -16,7 +22,12 @@ const BY_LABEL: Tracking = { ...BY_ANNOTATION, method: "label" };
 const label = (value: string) => ({ labels: { "app.kubernetes.io/instance": value } });
 
 const ROWS: [what: string, object: KubeObject, tracking: Tracking, want: string | undefined][] = [
-  ["made by a set", app("a", { ownerReferences: [reference("ApplicationSet", "teams")] }), BY_ANNOTATION, "applicationset argocd/teams"],
+  [
+    "made by a set",
+    app("a", { ownerReferences: [reference("ApplicationSet", "teams")] }),
+    BY_ANNOTATION,
+    "applicationset argocd/teams",
+  ],
   ["tracked by an application", app("a", tracked("root", "a")), BY_ANNOTATION, "application argocd/root"],
   ["tracked by one of another namespace", app("a", tracked("team_root", "a")), BY_ANNOTATION, "application team/root"],
   [

@@ -20,6 +20,7 @@ export function makerOf(object: KubeObject, own: string, tracking: Tracking): Ma
   if (set !== undefined) return { kind: "applicationset", namespace, name: set };
   const application = ownerOf(object, tracking);
   if (application === undefined || application === "") return undefined;
-  if (object.kind === "Application" && gvkOf(object).group === "argoproj.io" && application === instanceOf(object, own)) return undefined;
+  if (object.kind === "Application" && gvkOf(object).group === "argoproj.io" && application === instanceOf(object, own))
+    return undefined;
   return { kind: "application", ...placeOfInstance(application, own) };
 }

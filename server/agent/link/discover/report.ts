@@ -63,18 +63,27 @@ export function toReport(kind: string, given: KubeObject, { own, tracking, made 
       namespace,
       name,
       uid,
-      mark: object.metadata.labels?.[MANAGED] === "true" ? object.metadata.annotations?.[MARK.uid]?.slice(0, 64) : undefined,
+      mark:
+        object.metadata.labels?.[MANAGED] === "true"
+          ? object.metadata.annotations?.[MARK.uid]?.slice(0, 64)
+          : undefined,
       displayName: shown && shown !== name ? shown.slice(0, MAX_PATH) : undefined,
       argoProject: projectOf(collection, object)?.slice(0, MAX_PATH),
       tenant: tenant && TENANT.test(tenant) ? tenant : undefined,
-      owner: maker && { kind: maker.kind, name: maker.name.slice(0, MAX_PATH), namespace: maker.namespace.slice(0, MAX_LABEL) },
+      owner: maker && {
+        kind: maker.kind,
+        name: maker.name.slice(0, MAX_PATH),
+        namespace: maker.namespace.slice(0, MAX_LABEL),
+      },
       destination: collection === "applications" ? cluster : undefined,
       labels: pairs(object.metadata.labels, MAX_LABEL),
       // People apply Secrets with kubectl, which keeps all of their data in an annotation: of Secrets none is told.
       annotations: secret ? undefined : pairs(object.metadata.annotations, MAX_ANNOTATION),
       spec,
       inexpressible: inexpressible.length
-        ? inexpressible.slice(0, MAX_PATHS).map((path) => (path === "spec" ? path : `${prefix}.${path}`.slice(0, MAX_PATH)))
+        ? inexpressible
+            .slice(0, MAX_PATHS)
+            .map((path) => (path === "spec" ? path : `${prefix}.${path}`.slice(0, MAX_PATH)))
         : undefined,
       status: statusOf(collection, object, own, made),
     }) as unknown as DiscoveredReport,
@@ -117,7 +126,10 @@ function statusOf(collection: Discovered, object: KubeObject, own: string, made:
 
 function pairs(all: Record<string, string> | undefined, longest: number): Record<string, string> | undefined {
   const kept = Object.entries(all ?? {})
-    .filter(([key, value]) => key !== LAST_APPLIED && key.length <= MAX_KEY && typeof value === "string" && value.length <= longest)
+    .filter(
+      ([key, value]) =>
+        key !== LAST_APPLIED && key.length <= MAX_KEY && typeof value === "string" && value.length <= longest,
+    )
     .slice(0, MAX_PAIRS);
   return kept.length ? Object.fromEntries(kept) : undefined;
 }

@@ -82,7 +82,12 @@ export class Rounds {
         : places.flatMap(([place, state]) => (state === "listed" && place !== EVERYWHERE ? place : []));
       if (namespaces.length === 0) round.open = false;
       for (const namespace of namespaces)
-        ends.push({ collection, round: round.number, count: count(collection, namespace), ...(namespace ? { namespace } : {}) });
+        ends.push({
+          collection,
+          round: round.number,
+          count: count(collection, namespace),
+          ...(namespace ? { namespace } : {}),
+        });
     }
     return ends;
   }
@@ -95,4 +100,5 @@ export class Rounds {
   }
 }
 
-const isDue = ({ open, places }: Round): boolean => open && places.size > 0 && [...places.values()].every((state) => state !== "waiting");
+const isDue = ({ open, places }: Round): boolean =>
+  open && places.size > 0 && [...places.values()].every((state) => state !== "waiting");

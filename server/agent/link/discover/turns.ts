@@ -25,7 +25,8 @@ export class Turns {
 
   /** What is waited for. */
   *waiting(): Generator<string> {
-    for (let i = this.#head; i < this.#queue.length; i++) if (this.#queue[i]!.about !== undefined) yield this.#queue[i]!.about!;
+    for (let i = this.#head; i < this.#queue.length; i++)
+      if (this.#queue[i]!.about !== undefined) yield this.#queue[i]!.about!;
   }
 
   /** Resolves when nothing waits. */

@@ -10,7 +10,10 @@ export function asAsked(app: Application, history: unknown): Outcome<Application
   const entries = app.status?.history ?? [];
   const entry = entries.find(({ id }) => id === history);
   if (!entry)
-    return stop("HistoryNotFound", `The history has no entry ${history}. It has ${entries.map(({ id }) => id).join(", ") || "none"}.`);
+    return stop(
+      "HistoryNotFound",
+      `The history has no entry ${history}. It has ${entries.map(({ id }) => id).join(", ") || "none"}.`,
+    );
   const { source, sources, revision, revisions = [] } = entry;
   const { source: _, sources: __, sourceHydrator: ___, ...spec } = app.spec;
   if (sources?.length) {
@@ -18,5 +21,8 @@ export function asAsked(app: Application, history: unknown): Outcome<Application
     return done({ ...app, spec: { ...spec, sources: pinned } } as Application);
   }
   if (!source) return stop("HistoryNotFound", `Entry ${history} of the history does not say what it deployed.`);
-  return done({ ...app, spec: { ...spec, source: { ...source, targetRevision: revision ?? source.targetRevision } } } as Application);
+  return done({
+    ...app,
+    spec: { ...spec, source: { ...source, targetRevision: revision ?? source.targetRevision } },
+  } as Application);
 }

@@ -28,7 +28,8 @@ const WHY: Record<string, string> = {
   "applicationset.generate": `what a set would make ${RENDERS}: use \`argocd appset generate\``,
   "repository.refs": `listing branches and tags ${RENDERS}`,
   "repository.charts": `listing charts ${RENDERS}`,
-  "repository.changed": "Argo CD is told of pushes by its own webhook: point the repository's webhook to it, or refresh the application",
+  "repository.changed":
+    "Argo CD is told of pushes by its own webhook: point the repository's webhook to it, or refresh the application",
 };
 
 /** Why a question has no answer beside Argo CD. */
@@ -38,7 +39,15 @@ export const refusedBeside = (kind: string): Failure | undefined =>
 /** In the place of a repo server: says that there is none. */
 export function noRepo(): RepoApi {
   const refuse = () => Promise.resolve(stop(NOT_WITH_ARGO_CD, `this ${RENDERS}`));
-  return { render: refuse, refs: refuse, look: refuse, survey: refuse, revision: refuse, charts: refuse, probe: refuse };
+  return {
+    render: refuse,
+    refs: refuse,
+    look: refuse,
+    survey: refuse,
+    revision: refuse,
+    charts: refuse,
+    probe: refuse,
+  };
 }
 
 /**
@@ -48,25 +57,38 @@ export function noRepo(): RepoApi {
 export const outOfSync: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applications");
   if (found.kind !== "done") return found;
-  return withReadOnlyContext(tc, found.value as Application, async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
-    const { status } = readOnlyContext.app;
-    const rows = (status?.resources ?? []).filter((row) => row.status === "OutOfSync" && !row.hook).slice(0, MAX_ITEMS);
-    const salt = randomBytes(16).toString("hex");
-    const items = await inParallel(
-      rows,
-      async (row) => {
-        const live = await liveOf(readOnlyContext, row);
-        const { group, kind, namespace, name } = row;
-        const write = live === "none" ? "create" : "update";
-        const change = row.requiresPruning ? "delete" : write;
-        const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
-        return defined({ group: group || undefined, kind, namespace: namespace || undefined, name, change, live: text });
-      },
-      PARALLEL,
-    );
-    if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the differences have more than 4 MB");
-    return done(defined({ revision: status?.sync?.revision, revisions: status?.sync?.revisions, items }));
-  });
+  return withReadOnlyContext(
+    tc,
+    found.value as Application,
+    async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
+      const { status } = readOnlyContext.app;
+      const rows = (status?.resources ?? [])
+        .filter((row) => row.status === "OutOfSync" && !row.hook)
+        .slice(0, MAX_ITEMS);
+      const salt = randomBytes(16).toString("hex");
+      const items = await inParallel(
+        rows,
+        async (row) => {
+          const live = await liveOf(readOnlyContext, row);
+          const { group, kind, namespace, name } = row;
+          const write = live === "none" ? "create" : "update";
+          const change = row.requiresPruning ? "delete" : write;
+          const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
+          return defined({
+            group: group || undefined,
+            kind,
+            namespace: namespace || undefined,
+            name,
+            change,
+            live: text,
+          });
+        },
+        PARALLEL,
+      );
+      if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the differences have more than 4 MB");
+      return done(defined({ revision: status?.sync?.revision, revisions: status?.sync?.revisions, items }));
+    },
+  );
 };
 
 /** The object as it is; it is not there, or may not be seen. */

@@ -80,13 +80,16 @@ class Look {
     if (!target.resource) return done(entry(target.object, "create", { desired: wish() }));
     const { namespace, name } = target.object.metadata;
     const got = await client.get(target.resource, namespace, name);
-    if (got.kind !== "done") return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
+    if (got.kind !== "done")
+      return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
     const live = got.value;
     // What another application has, or the project's account does not see, is not this one's to show.
     if (!(await isShown(app, destination, live))) return done(entry(target.object, "update", { desired: wish() }));
     if (covered(target.object, trim(live))) return done(undefined);
     const how = comparing(app, settings, target.object);
-    const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
+    const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () =>
+      attempt(client, target, live, how),
+    );
     if (tried.kind === "done") {
       const paths = differing(tried.value.live, tried.value.next);
       return done(paths.length ? this.#update(live, tried.value.live, tried.value.next, paths) : undefined);
@@ -96,10 +99,9 @@ class Look {
     // A program with fewer rights may not write, not even as a dry run: then the controller's own verdict counts, if it has one of these commits.
     const forbidden = tried.reason === KUBE.forbidden;
     if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
-    const [before, after] = [live, target.object].map((object) => countedOf(object, { live, wanted: target.object }, how)) as [
-      KubeObject,
-      KubeObject,
-    ];
+    const [before, after] = [live, target.object].map((object) =>
+      countedOf(object, { live, wanted: target.object }, how),
+    ) as [KubeObject, KubeObject];
     const paths = lacking(before, after).slice(0, MAX_FIELDS);
     if (forbidden && !this.#compared && paths.length === 0) return done(undefined);
     return done(this.#update(live, before, after, paths));

@@ -9,11 +9,18 @@ const live: KubeObject = {
     replicas: 3,
     selector: { matchLabels: { app: "web" } },
     template: {
-      spec: { containers: [{ name: "side" }, { name: "web", image: "web:2", ports: [{ containerPort: 80, protocol: "TCP" }] }] },
+      spec: {
+        containers: [
+          { name: "side" },
+          { name: "web", image: "web:2", ports: [{ containerPort: 80, protocol: "TCP" }] },
+        ],
+      },
     },
   },
 };
-const container = (name: string, fields: object) => ({ [`k:{"name":"${name}"}`]: { ".": {}, "f:name": {}, ...fields } });
+const container = (name: string, fields: object) => ({
+  [`k:{"name":"${name}"}`]: { ".": {}, "f:name": {}, ...fields },
+});
 const managed = [
   {
     manager: "outpost-controller",
@@ -30,9 +37,19 @@ const managed = [
     manager: "kubectl-edit",
     operation: "Update",
     time: "2026-01-02T00:00:00Z",
-    fieldsV1: { "f:spec": { "f:replicas": {}, "f:template": { "f:spec": { "f:containers": container("web", { "f:image": {} }) } } } },
+    fieldsV1: {
+      "f:spec": {
+        "f:replicas": {},
+        "f:template": { "f:spec": { "f:containers": container("web", { "f:image": {} }) } },
+      },
+    },
   },
-  { manager: "kube-controller-manager", subresource: "status", time: "2026-01-03T00:00:00Z", fieldsV1: { "f:spec": { "f:replicas": {} } } },
+  {
+    manager: "kube-controller-manager",
+    subresource: "status",
+    time: "2026-01-03T00:00:00Z",
+    fieldsV1: { "f:spec": { "f:replicas": {} } },
+  },
 ] as never;
 
 test("each field that differs is named with the manager of what is live; the last who wrote it, and ourselves last of all", () => {
@@ -60,7 +77,9 @@ test("lists of another length differ as a whole, and an answer names at most 200
 });
 
 test("what only the live object has is not a lack of what is desired", () => {
-  const desired = { spec: { replicas: 3, template: { spec: { containers: [{ name: "side" }, { name: "web", image: "web:1" }] } } } };
+  const desired = {
+    spec: { replicas: 3, template: { spec: { containers: [{ name: "side" }, { name: "web", image: "web:1" }] } } },
+  };
   expect(lacking(live, desired).map(pointer)).toEqual(["/spec/template/spec/containers/1/image"]);
 });
 
@@ -83,7 +102,12 @@ test.each([
   ["a value", { a: 1, b: 2 }, { b: 3, a: 1 }, { a: 1, b: 3 }],
   ["a field that goes", { a: { x: 1, y: 2 } }, { a: { y: 2 } }, { a: { y: 2 } }],
   ["a field that comes", { a: {} }, { a: { z: 1 } }, { a: { z: 1 } }],
-  ["an item", { l: [{ n: "a" }, { n: "b", v: 1 }] }, { l: [{ n: "a" }, { v: 2, n: "b" }] }, { l: [{ n: "a" }, { n: "b", v: 2 }] }],
+  [
+    "an item",
+    { l: [{ n: "a" }, { n: "b", v: 1 }] },
+    { l: [{ n: "a" }, { v: 2, n: "b" }] },
+    { l: [{ n: "a" }, { n: "b", v: 2 }] },
+  ],
   ["a list of another length", { l: [1, 2], b: 1 }, { b: 1, l: [1] }, { l: [1], b: 1 }],
 ])("overlay shows %s in the place it has live", (_, before, after, want) => {
   const got = overlay<object>(before, after, differing(before, after));

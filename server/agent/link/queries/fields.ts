@@ -58,13 +58,16 @@ function walk(live: unknown, next: unknown, path: Path, found: Path[]): void {
     return;
   }
   const [a, b] = [live as Record<string, unknown>, next as Record<string, unknown>];
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) walk(a[key], b[key], [...path, lists ? Number(key) : key], found);
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
+    walk(a[key], b[key], [...path, lists ? Number(key) : key], found);
 }
 
 /** The places where a live object lacks what is desired; what only the live one has is its defaults. */
 export function lacking(live: unknown, desired: unknown, path: Path = []): Path[] {
   if (isMap(desired) && isMap(live))
-    return Object.entries(desired).flatMap(([key, value]) => (value === undefined ? [] : lacking(live[key], value, [...path, key])));
+    return Object.entries(desired).flatMap(([key, value]) =>
+      value === undefined ? [] : lacking(live[key], value, [...path, key]),
+    );
   if (Array.isArray(desired) && Array.isArray(live) && desired.length === live.length)
     return desired.flatMap((value, i) => lacking(live[i], value, [...path, i]));
   return isDeepStrictEqual(live, desired) ? [] : [path];
@@ -98,6 +101,8 @@ function isItem(field: string, item: unknown, index: number): boolean {
 }
 
 /** RFC 6901. */
-export const pointer = (path: Path): string => path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+export const pointer = (path: Path): string =>
+  path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -26,14 +26,28 @@ const secret = (type: string, name: string, fields: Record<string, string>, tena
 });
 
 /** With which access the repository is read, for a set of tenant b; a text is why it is not. */
-async function readBy(project: string, url: string, sourceRepos: string[], allowed = "b"): Promise<RepoAccess | string> {
+async function readBy(
+  project: string,
+  url: string,
+  sourceRepos: string[],
+  allowed = "b",
+): Promise<RepoAccess | string> {
   const generators = [{ git: { repoURL: url, revision: "main", directories: [{ path: "*" }] } }];
   const template = { metadata: { name: "x" }, spec: { project, source: {}, destination: {} } };
-  const set = { kind: "ApplicationSet", metadata: { name: "set-b0", ...marked("b/-") }, spec: { goTemplate: true, generators, template } };
+  const set = {
+    kind: "ApplicationSet",
+    metadata: { name: "set-b0", ...marked("b/-") },
+    spec: { goTemplate: true, generators, template },
+  };
   const objects: Record<string, object[]> = {
     secrets: [
       secret("repo-creds", "repocreds-platform", { url: "https://git.example/platform/", password: "P" }),
-      secret("repository", "repo-mine-b0", { url: "https://git.example/b/mine", password: "B", submodules: "true" }, "b/-"),
+      secret(
+        "repository",
+        "repo-mine-b0",
+        { url: "https://git.example/b/mine", password: "B", submodules: "true" },
+        "b/-",
+      ),
     ],
     configmaps: [],
     appprojects: [

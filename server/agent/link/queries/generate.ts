@@ -50,7 +50,8 @@ export const applicationSetGenerate: Read = async (tc, task) => {
   });
   const made: Outcome<Generated[]> = await generate(metadata.name, spec, world);
   if (made.kind !== "done") return made;
-  if (JSON.stringify(made.value).length > MAX_TEXT) return stop("AnswerTooLarge", "the applications have more than 4 MB");
+  if (JSON.stringify(made.value).length > MAX_TEXT)
+    return stop("AnswerTooLarge", "the applications have more than 4 MB");
   const live = await client.list(RESOURCES.application, { namespace });
   if (live.kind !== "done") return live;
   const mine = new Set(live.value.items.flatMap((one) => (isOwned(one, found.value) ? one.metadata.name : [])));

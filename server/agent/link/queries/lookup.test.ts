@@ -10,6 +10,7 @@ test("charts that read the cluster are shown at revisions that are followed or w
     }) as unknown as Application;
   const reads = app({ "outpost.dev/helm-lookup": "reader" });
   for (const one of [undefined, "main", "now", "before"]) expect(refusedRevision(reads, one)).toBeUndefined();
-  for (const one of ["feature", "refs/pull/1/head", "main~1", ""]) expect(refusedRevision(reads, one)).toMatchObject({ kind: "stop" });
+  for (const one of ["feature", "refs/pull/1/head", "main~1", ""])
+    expect(refusedRevision(reads, one)).toMatchObject({ kind: "stop" });
   expect(refusedRevision(app(), "feature")).toBeUndefined();
 });

@@ -16,7 +16,9 @@ export class ChartReads {
   readonly #secrets = new Redactor();
   #bytes = 0;
 
-  readonly as: ReadAs = (destination, account) => ({ json: (_, path, ask) => this.#kept(actingAs(destination, account), path, ask) });
+  readonly as: ReadAs = (destination, account) => ({
+    json: (_, path, ask) => this.#kept(actingAs(destination, account), path, ask),
+  });
 
   /** An object without what Secrets have told its chart; a Secret's own values are digests already, its names stay. */
   hide(object: KubeObject): KubeObject {
@@ -24,7 +26,12 @@ export class ChartReads {
     const { apiVersion, kind, metadata, ...rest } = object;
     const { name, namespace, uid, ...more } = metadata;
     const kept = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
-    return { apiVersion, kind, metadata: { ...kept, ...this.#secrets.value(more) }, ...this.#secrets.value(rest) } as KubeObject;
+    return {
+      apiVersion,
+      kind,
+      metadata: { ...kept, ...this.#secrets.value(more) },
+      ...this.#secrets.value(rest),
+    } as KubeObject;
   }
 
   async #kept(client: KubeClient, path: string, ask: object): Promise<Outcome<unknown>> {
@@ -38,7 +45,10 @@ export class ChartReads {
       this.#bytes += text.length;
       const { values, valueBytes, allBytes } = REDACT_LIMITS;
       if (this.#secrets.size >= 2 * values || text.length > valueBytes || this.#bytes > allBytes)
-        return stop(KUBE.tooLarge, "a chart reads more of Secrets than can be kept out of an answer; look at it where the cluster is");
+        return stop(
+          KUBE.tooLarge,
+          "a chart reads more of Secrets than can be kept out of an answer; look at it where the cluster is",
+        );
       this.#secrets.add(text);
       // As it stands in the Secret, with the end that the text's own base64 shares with what may follow it.
       this.#secrets.add(String(value));

@@ -13,14 +13,23 @@ export const applicationManifests: Read = async (tc, task) => {
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
   const { revision } = task.params;
-  return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
-    const rendered = await desired(readOnlyContext, typeof revision === "string" ? revision : undefined);
-    if (rendered.kind !== "done") return rendered;
-    const salt = randomBytes(16).toString("hex");
-    const manifests = (rendered.value.objects ?? []).map((object) => readOnlyContext.reads.hide(masked(object, salt)));
-    if (JSON.stringify(manifests).length > MAX_TEXT)
-      return stop("AnswerTooLarge", "the manifests have more than 4 MB; render them with the repository at hand: outpost admin render");
-    const { revisions, sourceType } = rendered.value;
-    return done({ revision: rendered.value.revision, revisions, sourceType, manifests });
-  });
+  return withReadOnlyContext(
+    tc,
+    app.value as Application,
+    async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
+      const rendered = await desired(readOnlyContext, typeof revision === "string" ? revision : undefined);
+      if (rendered.kind !== "done") return rendered;
+      const salt = randomBytes(16).toString("hex");
+      const manifests = (rendered.value.objects ?? []).map((object) =>
+        readOnlyContext.reads.hide(masked(object, salt)),
+      );
+      if (JSON.stringify(manifests).length > MAX_TEXT)
+        return stop(
+          "AnswerTooLarge",
+          "the manifests have more than 4 MB; render them with the repository at hand: outpost admin render",
+        );
+      const { revisions, sourceType } = rendered.value;
+      return done({ revision: rendered.value.revision, revisions, sourceType, manifests });
+    },
+  );
 };

@@ -3,7 +3,11 @@ import { masked, toYaml } from "./mask.ts";
 const secret = (value: string) => ({
   apiVersion: "v1",
   kind: "Secret",
-  metadata: { name: "a", uid: "x", annotations: { "kubectl.kubernetes.io/last-applied-configuration": value, keep: "this" } },
+  metadata: {
+    name: "a",
+    uid: "x",
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": value, keep: "this" },
+  },
   data: { password: Buffer.from(value).toString("base64") },
   stringData: { other: value },
 });
@@ -21,6 +25,11 @@ test("a Secret's values are digests that only say whether they are equal", () =>
   expect(a.metadata.annotations).toEqual({ keep: "this" });
 });
 test("other kinds are shown as they are, without what the server keeps", () => {
-  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", uid: "x", resourceVersion: "1" }, data: { a: "b" } };
+  const map = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "a", uid: "x", resourceVersion: "1" },
+    data: { a: "b" },
+  };
   expect(toYaml(masked(map, "s"))).toBe("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: b\n");
 });

@@ -26,7 +26,8 @@ export function masked(object: KubeObject, salt: string): KubeObject {
 }
 
 // Salted, because a short value could be found by trying.
-const digestOf = (value: Buffer, salt: string) => `sha256:${createHash("sha256").update(salt).update(value).digest("hex").slice(0, 16)}`;
+const digestOf = (value: Buffer, salt: string) =>
+  `sha256:${createHash("sha256").update(salt).update(value).digest("hex").slice(0, 16)}`;
 
 /** YAML as people read it, without what the server keeps for itself. */
 export function toYaml(object: KubeObject): string {

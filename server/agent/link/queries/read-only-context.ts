@@ -71,7 +71,9 @@ export async function withReadOnlyContext<T>(
     const placed = await place(deps, app);
     if (placed.kind !== "done") return placed;
     const project = projects.of(app);
-    return project.kind === "done" ? await work({ deps, app, destination: placed.value, project: project.value, reads }) : project;
+    return project.kind === "done"
+      ? await work({ deps, app, destination: placed.value, project: project.value, reads })
+      : project;
   } finally {
     abort.abort();
     await destinations.close();
@@ -79,7 +81,10 @@ export async function withReadOnlyContext<T>(
 }
 
 /** What holds for all, and the projects of the agent's namespace, as they are now. */
-export async function rulesOf({ client, namespace }: AgentContext): Promise<Outcome<{ settings: Settings; projects: Projects }>> {
+export async function rulesOf({
+  client,
+  namespace,
+}: AgentContext): Promise<Outcome<{ settings: Settings; projects: Projects }>> {
   const [configMaps, listed] = await Promise.all([
     client.list(RESOURCES.configMap, { namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
     client.list(RESOURCES.appProject, { namespace }),
@@ -95,10 +100,15 @@ export async function rulesOf({ client, namespace }: AgentContext): Promise<Outc
 }
 
 /** What Git describes now; a revision that is asked for is that of the first source. */
-export async function desired({ deps, app, destination }: ReadOnlyContext, revision?: string): Promise<Outcome<Rendered>> {
+export async function desired(
+  { deps, app, destination }: ReadOnlyContext,
+  revision?: string,
+): Promise<Outcome<Rendered>> {
   const refused = refusedRevision(app, revision);
   if (refused) return refused;
-  const sources: Source[] = sourcesOf(app).map((source, i) => (revision && i === 0 ? { ...source, targetRevision: revision } : source));
+  const sources: Source[] = sourcesOf(app).map((source, i) =>
+    revision && i === 0 ? { ...source, targetRevision: revision } : source,
+  );
   const rendered = await render({ deps, app, destination }, { sources, freshness: "normal" });
   return rendered.kind === "done" ? done(rendered.value) : rendered;
 }

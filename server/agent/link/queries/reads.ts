@@ -30,7 +30,8 @@ export function localReads(
 ): QueryApi {
   const contextOf = (account: string): TaskContext => ({ ...parts, ctx: { ...parts.ctx, account } });
   return {
-    answer: async (account, question) => questions[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
+    answer: async (account, question) =>
+      questions[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
     logs: (account, question, tell, signal) => applicationLogs(contextOf(account), question, tell, signal),
   };
 }

@@ -17,7 +17,8 @@ export const applicationRevision: Read = async (tc, task) => {
   const source = sourcesOf(app)[index];
   if (!source) return stop("SourceNotFound", `the application has no source number ${index}; they are counted from 0`);
   const asked = task.params.revision;
-  const revision = typeof asked === "string" ? asked : ((revisionsOf(app.status?.sync)[index] || source.targetRevision) ?? "HEAD");
+  const revision =
+    typeof asked === "string" ? asked : ((revisionsOf(app.status?.sync)[index] || source.targetRevision) ?? "HEAD");
   // The project's restrictions hold for what is only read, too.
   return withReadOnlyContext(tc, app, async ({ deps }): Promise<Outcome<Record<string, unknown>>> => {
     const { repositories } = deps;

@@ -45,10 +45,17 @@ export interface LinkContext {
 export type LinkRead = (tc: LinkContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
 export type Read = (tc: TaskContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
 
-const RESOURCE: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
+const RESOURCE: Partial<Record<Collection, Resource>> = {
+  applications: RESOURCES.application,
+  applicationsets: APPLICATION_SET,
+};
 
 /** The object that a task names, and the same one: one that was delivered, or one that was discovered. */
-export async function objectOf({ ctx }: Pick<TaskContext, "ctx">, task: Question, collection: Collection): Promise<Outcome<KubeObject>> {
+export async function objectOf(
+  { ctx }: Pick<TaskContext, "ctx">,
+  task: Question,
+  collection: Collection,
+): Promise<Outcome<KubeObject>> {
   const { key, uid, name, namespace, live } = task.params as Record<string, unknown>;
   if (live !== undefined) return liveObject(ctx, live, RESOURCE[collection] ?? RESOURCES.secret, collection);
   if (typeof key !== "string" || typeof uid !== "string" || (name !== undefined && typeof name !== "string")) {

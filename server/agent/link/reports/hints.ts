@@ -9,7 +9,11 @@ import type { AgentContext } from "../context.ts";
 const TRIES = 5;
 
 /** Leaves word for the controller that repositories have changed. */
-export async function leaveHints(ctx: AgentContext, hints: readonly Omit<Hint, "at">[], now = Date.now()): Promise<Outcome<undefined>> {
+export async function leaveHints(
+  ctx: AgentContext,
+  hints: readonly Omit<Hint, "at">[],
+  now = Date.now(),
+): Promise<Outcome<undefined>> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const found = await ctx.client.get(RESOURCES.configMap, ctx.namespace, HINTS);
     if (found.kind !== "done" && found.reason !== KUBE.notFound) return found;
@@ -20,7 +24,9 @@ export async function leaveHints(ctx: AgentContext, hints: readonly Omit<Hint, "
       metadata: { name: HINTS, namespace: ctx.namespace, labels: { "app.kubernetes.io/part-of": "argocd" } },
     };
     const next = { ...base, ...existing, data: withHints(existing?.data ?? {}, hints, now) };
-    const written = existing ? await ctx.client.update(RESOURCES.configMap, next) : await ctx.client.create(RESOURCES.configMap, next);
+    const written = existing
+      ? await ctx.client.update(RESOURCES.configMap, next)
+      : await ctx.client.create(RESOURCES.configMap, next);
     if (written.kind === "done") return done(undefined);
     if (written.reason !== KUBE.conflict && written.reason !== KUBE.alreadyExists) return written;
   }
@@ -28,7 +34,11 @@ export async function leaveHints(ctx: AgentContext, hints: readonly Omit<Hint, "
 }
 
 /** The ConfigMap's data with new hints; of too many the oldest are dropped, and what is no hint goes first. */
-export function withHints(data: Record<string, unknown>, hints: readonly Omit<Hint, "at">[], now: number): Record<string, unknown> {
+export function withHints(
+  data: Record<string, unknown>,
+  hints: readonly Omit<Hint, "at">[],
+  now: number,
+): Record<string, unknown> {
   const next = { ...data };
   for (const { url, revision, refs } of hints) {
     const key = hintKey(url);

@@ -1,7 +1,17 @@
 import { toResults } from "./results.ts";
 
-const one = (name: string, more: object) => ({ group: "apps", version: "v1", kind: "Deployment", namespace: "web", name, ...more });
-const state = (resources: object[], dryRun?: boolean) => ({ operation: { sync: { dryRun } }, syncResult: { resources } });
+const one = (name: string, more: object) => ({
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  namespace: "web",
+  name,
+  ...more,
+});
+const state = (resources: object[], dryRun?: boolean) => ({
+  operation: { sync: { dryRun } },
+  syncResult: { resources },
+});
 
 test("a dry run tells of each object, the failures first", () => {
   const resources = [
@@ -29,7 +39,9 @@ test("a dry run tells of each object, the failures first", () => {
 });
 
 test("another operation tells of what failed alone, and never of more than fits", () => {
-  const failed = Array.from({ length: 30 }, (_, i) => one(`f${i}`, { status: "SyncFailed", message: "x".repeat(2_000) }));
+  const failed = Array.from({ length: 30 }, (_, i) =>
+    one(`f${i}`, { status: "SyncFailed", message: "x".repeat(2_000) }),
+  );
   const { dryRun, results } = toResults(state([one("a", { status: "Synced", message: "created" }), ...failed]));
   expect([dryRun, results?.length, results?.[0]?.message?.length]).toEqual([undefined, 20, 1_000]);
   expect(
@@ -42,6 +54,7 @@ test("another operation tells of what failed alone, and never of more than fits"
   ).toHaveLength(500);
 });
 
-test.each([[undefined], [{}], [{ syncResult: { resources: [null, 1, { kind: 3 }, {}] } }]])("%j tells nothing", (given) =>
-  expect(toResults(given)).toEqual({}),
+test.each([[undefined], [{}], [{ syncResult: { resources: [null, 1, { kind: 3 }, {}] } }]])(
+  "%j tells nothing",
+  (given) => expect(toResults(given)).toEqual({}),
 );

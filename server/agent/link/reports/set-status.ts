@@ -58,7 +58,8 @@ export function toSetStatus(set: KubeObject, made: readonly MadeApplication[]): 
 
 /** Ours echoes the generation that it looked at. Argo CD does not tell; what it says last is taken for true. */
 function speaksOfNewest(set: KubeObject, status: Json): boolean {
-  if (status.observedGeneration !== undefined) return String(status.observedGeneration) === set.metadata.annotations?.[MARK.generation];
+  if (status.observedGeneration !== undefined)
+    return String(status.observedGeneration) === set.metadata.annotations?.[MARK.generation];
   return list(status.conditions).length > 0;
 }
 
@@ -97,11 +98,14 @@ function toCondition(value: unknown) {
     status: among(["True", "False", "Unknown"], status) ?? "Unknown",
     reason: text(reason) ?? text(type) ?? "Unknown",
     message: (text(message) ?? "").slice(0, 4_096),
-    lastTransitionTime: Number.isFinite(Date.parse(String(lastTransitionTime))) ? String(lastTransitionTime) : "1970-01-01T00:00:00Z",
+    lastTransitionTime: Number.isFinite(Date.parse(String(lastTransitionTime)))
+      ? String(lastTransitionTime)
+      : "1970-01-01T00:00:00Z",
   };
 }
 
 const json = (value: unknown): Json => (value !== null && typeof value === "object" ? (value as Json) : {});
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-const among = (allowed: readonly string[], value: unknown) => (allowed.includes(value as string) ? (value as string) : undefined);
+const among = (allowed: readonly string[], value: unknown) =>
+  allowed.includes(value as string) ? (value as string) : undefined;

@@ -16,7 +16,10 @@ const newest: [string, { given: unknown; want: boolean }][] = [
   ["no status", { given: undefined, want: false }],
   ["our controller's echo", { given: { observedGeneration: 7 }, want: true }],
   ["our controller's echo of an older one", { given: { observedGeneration: 6 }, want: false }],
-  ["a look that is under way", { given: { observedGeneration: 7, conditions: [{ type: "Reconciling" }] }, want: false }],
+  [
+    "a look that is under way",
+    { given: { observedGeneration: 7, conditions: [{ type: "Reconciling" }] }, want: false },
+  ],
   ["Argo CD's comparison with this", { given: { sync: { comparedTo: { source, destination } } }, want: true }],
   [
     "Argo CD's comparison with another path",
@@ -26,13 +29,20 @@ const newest: [string, { given: unknown; want: boolean }][] = [
     "Argo CD's comparison with another destination",
     { given: { sync: { comparedTo: { source, destination: { name: "b" } } } }, want: false },
   ],
-  ["Argo CD's refusal of the specification", { given: { conditions: [{ type: "InvalidSpecError", message: "no" }] }, want: true }],
+  [
+    "Argo CD's refusal of the specification",
+    { given: { conditions: [{ type: "InvalidSpecError", message: "no" }] }, want: true },
+  ],
 ];
 test.each(newest)("%s", (_name, { given, want }) => {
   expect(speaksOfNewest(app(given))).toBe(want);
 });
 
-const operation = { info: [{ name: "outpost.dev/action", value: "act1" }], initiatedBy: { username: "eve" }, sync: { revision: "v2" } };
+const operation = {
+  info: [{ name: "outpost.dev/action", value: "act1" }],
+  initiatedBy: { username: "eve" },
+  sync: { revision: "v2" },
+};
 const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = [
   ["nothing at all", { given: app(undefined), want: { conditions: [], resources: [], history: [] } }],
   [
@@ -58,7 +68,14 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
         ],
         history: [
           { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: { automated: true } },
-          { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: { username: "eve" }, cause: "Rollback" },
+          {
+            id: 4,
+            revision: "abd",
+            deployedAt: "2026-01-01T00:00:00Z",
+            source,
+            initiatedBy: { username: "eve" },
+            cause: "Rollback",
+          },
         ],
         summary: { images: ["web:1"], externalURLs: ["https://shop.example/"] },
         sourceType: "Helm",
@@ -68,7 +85,15 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
         observedGeneration: 7,
         sync: { status: "OutOfSync", revision: "abc" },
         health: { status: "Degraded" },
-        conditions: [{ type: "SyncError", status: "True", reason: "SyncError", message: "no", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+        conditions: [
+          {
+            type: "SyncError",
+            status: "True",
+            reason: "SyncError",
+            message: "no",
+            lastTransitionTime: "2026-01-01T00:00:00Z",
+          },
+        ],
         resources: [
           {
             group: "apps",
@@ -84,7 +109,14 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
           },
         ],
         history: [
-          { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: "automated", cause: "Automated" },
+          {
+            id: 3,
+            revision: "abc",
+            deployedAt: "2026-01-01T00:00:00Z",
+            source,
+            initiatedBy: "automated",
+            cause: "Automated",
+          },
           { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: "eve", cause: "Rollback" },
         ],
         images: ["web:1"],
@@ -112,7 +144,10 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
       given: app(
         { operationState: { operation, phase: "Succeeded", startedAt: "2026-01-01T00:00:00Z" } },
         {
-          metadata: { name: "a", annotations: { "outpost.dev/action-refused": "b1 2026-01-01T00:00:01.000Z the history has no entry 7" } },
+          metadata: {
+            name: "a",
+            annotations: { "outpost.dev/action-refused": "b1 2026-01-01T00:00:01.000Z the history has no entry 7" },
+          },
         },
       ),
       want: {
@@ -133,11 +168,22 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
     "what ran after a rollback that could not be begun",
     {
       given: app(
-        { operationState: { operation: { initiatedBy: { automated: true } }, phase: "Succeeded", startedAt: "2026-01-01T00:00:02Z" } },
+        {
+          operationState: {
+            operation: { initiatedBy: { automated: true } },
+            phase: "Succeeded",
+            startedAt: "2026-01-01T00:00:02Z",
+          },
+        },
         { metadata: { name: "a", annotations: { "outpost.dev/action-refused": "b1 2026-01-01T00:00:01.000Z no" } } },
       ),
       want: {
-        operation: { phase: "Succeeded", initiatedBy: "automated", cause: "Automated", startedAt: "2026-01-01T00:00:02Z" },
+        operation: {
+          phase: "Succeeded",
+          initiatedBy: "automated",
+          cause: "Automated",
+          startedAt: "2026-01-01T00:00:02Z",
+        },
         conditions: [],
         resources: [],
         history: [],
@@ -147,7 +193,14 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
   [
     "a sync that runs",
     {
-      given: app({ operationState: { operation, phase: "Running", startedAt: "2026-01-01T00:00:00Z", syncResult: { revision: "def" } } }),
+      given: app({
+        operationState: {
+          operation,
+          phase: "Running",
+          startedAt: "2026-01-01T00:00:00Z",
+          syncResult: { revision: "def" },
+        },
+      }),
       want: {
         operation: {
           id: "act1",
@@ -184,5 +237,9 @@ test("a source in the history keeps what makes it out, and no values that make e
     { ...entry, sources: [source, long] },
   ];
   const short = { ...source, helm: { releaseName: "web" } };
-  expect(toStatus(app({ history })).history).toEqual([{ ...entry, source: short }, entry, { ...entry, sources: [source, short] }]);
+  expect(toStatus(app({ history })).history).toEqual([
+    { ...entry, source: short },
+    entry,
+    { ...entry, sources: [source, short] },
+  ]);
 });

@@ -23,8 +23,13 @@ export function toStatus(app: KubeObject): Status {
     observedGeneration: speaksOfNewest(app) ? Number(app.metadata.annotations?.[MARK.generation]) : undefined,
     sync:
       status.sync &&
-      defined({ status: among(SYNC, status.sync.status), revision: text(status.sync.revision), revisions: texts(status.sync.revisions) }),
-    health: status.health && defined({ status: among(HEALTH, status.health.status), message: text(status.health.message) }),
+      defined({
+        status: among(SYNC, status.sync.status),
+        revision: text(status.sync.revision),
+        revisions: texts(status.sync.revisions),
+      }),
+    health:
+      status.health && defined({ status: among(HEALTH, status.health.status), message: text(status.health.message) }),
     operation: toOperation(app),
     conditions: list(status.conditions).map(toCondition),
     resources: list(status.resources).map(toResource),
@@ -45,7 +50,8 @@ export function speaksOfNewest(app: KubeObject): boolean {
   if (!status) return false;
   const conditions = list(status.conditions);
   if (conditions.some((c) => c?.type === "Reconciling")) return false;
-  if (status.observedGeneration !== undefined) return String(status.observedGeneration) === app.metadata.annotations?.[MARK.generation];
+  if (status.observedGeneration !== undefined)
+    return String(status.observedGeneration) === app.metadata.annotations?.[MARK.generation];
   if (conditions.some((c) => c?.type === "InvalidSpecError")) return true;
   const compared = status.sync?.comparedTo;
   if (!compared) return false;
@@ -90,7 +96,8 @@ function toOperation(app: KubeObject): Status["operation"] {
   }) as Status["operation"];
 }
 
-const idOf = (operation: Loose): string | undefined => text(list(operation?.info).find((info) => info?.name === ACTION_INFO)?.value);
+const idOf = (operation: Loose): string | undefined =>
+  text(list(operation?.info).find((info) => info?.name === ACTION_INFO)?.value);
 
 function toCondition(c: Loose) {
   const type = text(c?.type) ?? "Unknown";
@@ -170,5 +177,7 @@ const list = (value: unknown): Loose[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 const texts = (value: unknown): string[] | undefined =>
   Array.isArray(value) && value.length ? value.filter((item) => typeof item === "string") : undefined;
-const time = (value: unknown): string | undefined => (typeof value === "string" && Number.isFinite(Date.parse(value)) ? value : undefined);
-const among = (allowed: string[], value: unknown): string => (allowed.includes(value as string) ? (value as string) : "Unknown");
+const time = (value: unknown): string | undefined =>
+  typeof value === "string" && Number.isFinite(Date.parse(value)) ? value : undefined;
+const among = (allowed: string[], value: unknown): string =>
+  allowed.includes(value as string) ? (value as string) : "Unknown";

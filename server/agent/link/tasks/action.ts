@@ -25,7 +25,11 @@ const ENDED_MS = 14_000;
 export const applicationAction: LinkRead = async (tc, task) => {
   const key = resourceOf(task.params.resource);
   if (key.kind !== "done") return key;
-  const { action, parameters = {}, by } = task.params as { action?: unknown; parameters?: Record<string, string>; by?: unknown };
+  const {
+    action,
+    parameters = {},
+    by,
+  } = task.params as { action?: unknown; parameters?: Record<string, string>; by?: unknown };
   if (typeof action !== "string")
     return stop("ParamsInvalid", "the task does not name an action; this agent may be older than the service");
   const found = await objectOf(tc, task, "applications");
@@ -41,7 +45,8 @@ export const applicationAction: LinkRead = async (tc, task) => {
   const before = await look(tc, task);
   if (before.kind !== "done") return before;
   const { kind, name } = key.value;
-  if (before.value.orphan) return stop(NOT_PART, `${kind} ${name} is not part of application ${found.value.metadata.name}`);
+  if (before.value.orphan)
+    return stop(NOT_PART, `${kind} ${name} is not part of application ${found.value.metadata.name}`);
   if (!before.value.actions.some((one) => one.name === action)) {
     const names = before.value.actions.map((one) => one.name).join(", ");
     return stop("ActionUnknown", `${kind} ${name} has no action ${action}${names ? `; there are ${names}` : ""}`);
@@ -51,9 +56,14 @@ export const applicationAction: LinkRead = async (tc, task) => {
 };
 
 /** The object as it is, and what may be done to it. */
-async function look({ ctx, reads }: LinkContext, { task, params }: Question): Promise<Outcome<Schemas["LiveResource"]>> {
+async function look(
+  { ctx, reads }: LinkContext,
+  { task, params }: Question,
+): Promise<Outcome<Schemas["LiveResource"]>> {
   const { key, uid, name, namespace, live, resource } = params;
-  const place = Object.fromEntries(Object.entries({ name, namespace, live }).filter(([, value]) => value !== undefined));
+  const place = Object.fromEntries(
+    Object.entries({ name, namespace, live }).filter(([, value]) => value !== undefined),
+  );
   const question = { task, kind: "application.resource", params: { key, uid, resource, ...place } };
   const found = await reads.answer(ctx.account, question, AbortSignal.timeout(LOOK_DEADLINE_MS));
   return found as Outcome<Schemas["LiveResource"]>;
@@ -81,7 +91,8 @@ async function ask(ctx: AgentContext, at: ObjectMeta, request: ActionRequest): P
       if (written.kind === "stop" && written.reason !== KUBE.conflict) return written;
       if (written.kind !== "done" && !within(TURN_MS)) return written;
       put = written.kind === "done";
-    } else if (!put && !within(TURN_MS)) return stop("ActionBusy", "another action of this application has not been begun yet; try again");
+    } else if (!put && !within(TURN_MS))
+      return stop("ActionBusy", "another action of this application has not been begun yet; try again");
     if (!put) await pause(LOOK_MS);
   }
   for (;;) {
@@ -92,14 +103,23 @@ async function ask(ctx: AgentContext, at: ObjectMeta, request: ActionRequest): P
       if (ours?.state === "Succeeded") return done(undefined);
       if (ours?.state === "Failed") return stop(ours.reason ?? "ActionFailed", ours.message ?? "the action failed");
       if (ours && !within(ENDED_MS))
-        return stop("ActionUnfinished", "the action was begun and has not ended yet: look at the object before asking again");
+        return stop(
+          "ActionUnfinished",
+          "the action was begun and has not ended yet: look at the object before asking again",
+        );
       if (!ours && !within(TAKEN_MS)) {
         const taken = app.value.metadata.annotations?.[META.resourceAction] === undefined;
         const withdrawn = taken || (await write(app.value.metadata.resourceVersion, null)).kind === "done";
         if (withdrawn && !taken)
-          return stop("ControllerAbsent", "no controller of Outpost took the action up; look whether it runs and keeps this application");
+          return stop(
+            "ControllerAbsent",
+            "no controller of Outpost took the action up; look whether it runs and keeps this application",
+          );
         if (taken)
-          return stop("ActionUnfinished", "the action was taken up and nothing is known of it: look at the object before asking again");
+          return stop(
+            "ActionUnfinished",
+            "the action was taken up and nothing is known of it: look at the object before asking again",
+          );
       }
     } else if (!within(ENDED_MS)) return app;
     await pause(LOOK_MS);

@@ -10,9 +10,12 @@ const TEXT = 2_048;
 export const repositoryChanged: LinkRead = async ({ ctx }, task) => {
   const { urls, revision, refs } = task.params as Record<string, unknown>;
   const texts = (value: unknown) =>
-    Array.isArray(value) ? value.filter((one): one is string => typeof one === "string" && one.length <= TEXT).slice(0, MOST) : [];
+    Array.isArray(value)
+      ? value.filter((one): one is string => typeof one === "string" && one.length <= TEXT).slice(0, MOST)
+      : [];
   const named = texts(urls);
-  if (named.length === 0) return stop("ParamsInvalid", "the task names no repository; this agent may be older than the service");
+  if (named.length === 0)
+    return stop("ParamsInvalid", "the task names no repository; this agent may be older than the service");
   const more = { refs: texts(refs), ...(typeof revision === "string" && revision.length <= 64 ? { revision } : {}) };
   const left = await leaveHints(
     ctx,

@@ -16,7 +16,10 @@ const WRITES = 5;
 export const applicationOperate: LinkRead = async (tc, task) => {
   const { action } = task.params;
   if (!isAction(action))
-    return stop("ParamsInvalid", "the task names no action that this agent knows; the agent may be older than the service");
+    return stop(
+      "ParamsInvalid",
+      "the task names no action that this agent knows; the agent may be older than the service",
+    );
   for (let attempt = 0; attempt < WRITES; attempt++) {
     const found = await objectOf(tc, task, "applications");
     if (found.kind !== "done") return found;
@@ -39,7 +42,10 @@ export function patchOf(action: Action, app: KubeObject): Outcome<Record<string,
   // Marks of actions that were asked of it as an object of the service say nothing here: each of these is asked for once.
   const acted = act(action, { ...app, metadata: { ...app.metadata, annotations: onlyRefresh(app) } }, app.spec ?? {});
   if (acted.busy)
-    return stop("OperationRunning", "an operation of this application runs already: wait until it has ended, or end it with terminate");
+    return stop(
+      "OperationRunning",
+      "an operation of this application runs already: wait until it has ended, or end it with terminate",
+    );
   const refused = refusalOf(acted);
   if (refused) return stop("ActionRefused", refused);
   const refresh = acted.annotations[REFRESH];
@@ -56,7 +62,15 @@ export function patchOf(action: Action, app: KubeObject): Outcome<Record<string,
 /** An action comes with no delivery here, so it is checked as the part of one that it is elsewhere. */
 const isAction = (action: unknown): action is Action =>
   action !== undefined &&
-  validateWorkerObject({ worker: "-", collection: "applications", key: "-/-/-", uid: "-", generation: 0, op: "put", action });
+  validateWorkerObject({
+    worker: "-",
+    collection: "applications",
+    key: "-/-/-",
+    uid: "-",
+    generation: 0,
+    op: "put",
+    action,
+  });
 
 function onlyRefresh({ metadata }: KubeObject): Record<string, string> {
   const refresh = metadata.annotations?.[REFRESH];
@@ -64,4 +78,5 @@ function onlyRefresh({ metadata }: KubeObject): Record<string, string> {
 }
 
 /** `id time why`, as it stands on objects of the service. */
-const refusalOf = ({ annotations }: Acted): string | undefined => annotations[MARK.refused]?.split(" ").slice(2).join(" ");
+const refusalOf = ({ annotations }: Acted): string | undefined =>
+  annotations[MARK.refused]?.split(" ").slice(2).join(" ");

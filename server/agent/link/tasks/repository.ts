@@ -28,8 +28,11 @@ export const repositoryCharts: LinkRead = async (tc, task) => {
   if (access.kind !== "done") return access;
   const charts = await tc.repo.charts(access.value);
   if (charts.kind !== "done") return charts;
-  const items = charts.value.items.slice(0, MOST).map(({ name, versions }) => ({ name, versions: versions.slice(0, MOST_VERSIONS) }));
-  if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the repository's list of charts has more than 4 MB");
+  const items = charts.value.items
+    .slice(0, MOST)
+    .map(({ name, versions }) => ({ name, versions: versions.slice(0, MOST_VERSIONS) }));
+  if (JSON.stringify(items).length > MAX_TEXT)
+    return stop("AnswerTooLarge", "the repository's list of charts has more than 4 MB");
   return done({ items });
 };
 

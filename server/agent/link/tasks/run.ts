@@ -23,7 +23,13 @@ const OWN: Record<string, LinkRead> = {
 };
 
 /** Answers one question; the service's deadline is the task's own. */
-export async function runRead(tc: LinkContext, task: WorkerTask, session: Session, leases: Leases, signal: AbortSignal): Promise<void> {
+export async function runRead(
+  tc: LinkContext,
+  task: WorkerTask,
+  session: Session,
+  leases: Leases,
+  signal: AbortSignal,
+): Promise<void> {
   const result = await answer(tc, task);
   await sendResult(session, task, result, signal);
   leases.drop(task);

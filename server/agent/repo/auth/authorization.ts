@@ -34,7 +34,12 @@ export async function withToken(repo: RepoAccess): Promise<Outcome<RepoAccess>> 
 }
 
 /** The same for a registry, which may have a way of its own: where and for what it gives tokens is said in its challenge. */
-export async function registrySignIn(repo: RepoAccess, origin: string, realm: string, service: string): Promise<Outcome<RepoAccess>> {
+export async function registrySignIn(
+  repo: RepoAccess,
+  origin: string,
+  realm: string,
+  service: string,
+): Promise<Outcome<RepoAccess>> {
   if (repo.password || repo.bearerToken || !hasAzure(repo)) return withToken(repo);
   const password = await registryPassword(repo, origin, realm, service);
   return password.kind === "done" ? done({ ...repo, username: AZURE_USER, password: password.value }) : password;
@@ -42,4 +47,5 @@ export async function registrySignIn(repo: RepoAccess, origin: string, realm: st
 
 /** Whether anything is shown to a repository's host. */
 export const signsIn = (repo: RepoAccess): boolean =>
-  Boolean(repo.password || repo.bearerToken || repo.sshPrivateKey || repo.githubApp || repo.gcpServiceAccountKey) || hasAzure(repo);
+  Boolean(repo.password || repo.bearerToken || repo.sshPrivateKey || repo.githubApp || repo.gcpServiceAccountKey) ||
+  hasAzure(repo);

@@ -20,7 +20,8 @@ const MAX_TOKEN_FILE = 16_384;
 /** Registries of Azure know a token by this name alone. */
 export const AZURE_USER = "00000000-0000-0000-0000-000000000000";
 
-export const hasAzure = (repo: RepoAccess): boolean => repo.azureWorkloadIdentity === true || repo.azurePrincipal !== undefined;
+export const hasAzure = (repo: RepoAccess): boolean =>
+  repo.azureWorkloadIdentity === true || repo.azurePrincipal !== undefined;
 
 /** The token by which Azure DevOps lets an application in, or the repo server itself. */
 export const azureToken = (repo: RepoAccess): Promise<Outcome<Secret>> => signIn(repo, DEVOPS, AZURE_DEVOPS);
@@ -29,21 +30,34 @@ export const azureToken = (repo: RepoAccess): Promise<Outcome<Secret>> => signIn
  * What a registry of Azure takes as a password: it gives one for a token of the sign-in. `realm` is where the registry says that tokens are
  * given, which must be itself.
  */
-export async function registryPassword(repo: RepoAccess, origin: string, realm: string, service: string): Promise<Outcome<Secret>> {
+export async function registryPassword(
+  repo: RepoAccess,
+  origin: string,
+  realm: string,
+  service: string,
+): Promise<Outcome<Secret>> {
   if (!URL.canParse(realm) || new URL(realm).origin !== origin)
-    return stop(REPO.urlRefused, `${redactUrl(repo.url)} sends elsewhere for tokens; the identity in Azure is not shown there`);
+    return stop(
+      REPO.urlRefused,
+      `${redactUrl(repo.url)} sends elsewhere for tokens; the identity in Azure is not shown there`,
+    );
   const resource = process.env.AZURE_ARM_TOKEN_RESOURCE || "https://management.core.windows.net";
   const first = await signIn(repo, `${resource.replace(/(?<!\/)\/+$/, "")}/.default`, REGISTRY);
   if (first.kind !== "done") return first;
   const id = digest(["azure registry", origin, service, first.value.reveal()]);
   const form = { grant_type: "access_token", service, access_token: first.value.reveal() };
-  return tokens.get(id, () => grant(`${origin}/oauth2/exchange`, repo, { form, who: "this identity in Azure", member: "refresh_token" }));
+  return tokens.get(id, () =>
+    grant(`${origin}/oauth2/exchange`, repo, { form, who: "this identity in Azure", member: "refresh_token" }),
+  );
 }
 
 async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<Outcome<Secret>> {
   // A token opens all that its owner may see: whoever writes an address must not have it sent to a host of his own.
   if (!isCloudOrigin(repo.url.replace(/^oci:/, repo.forceHttp ? "http:" : "https:"), places))
-    return stop(REPO.urlRefused, `${redactUrl(repo.url)} is not Azure's; an identity in Azure is shown to no other host`);
+    return stop(
+      REPO.urlRefused,
+      `${redactUrl(repo.url)} is not Azure's; an identity in Azure is shown to no other host`,
+    );
   // A proxy of the writer's own could read what goes to a server whose certificate nobody checks.
   if (repo.azureWorkloadIdentity && (repo.insecure || (repo.proxy && !isCloudOrigin(repo.proxy, NOBODY))))
     return stop(
@@ -53,12 +67,23 @@ async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<
   const who = await identity(repo);
   if (who.kind !== "done") return who;
   const { authority, tenant, client, proof } = who.value;
-  const id = digest(["azure", authority, tenant, client, scope, repo.azurePrincipalSecret?.reveal() ?? "", repo.proxy ?? ""]);
+  const id = digest([
+    "azure",
+    authority,
+    tenant,
+    client,
+    scope,
+    repo.azurePrincipalSecret?.reveal() ?? "",
+    repo.proxy ?? "",
+  ]);
   return tokens.get(id, async () => {
     const shown = await proof();
     if (shown.kind !== "done") return shown;
     const form = { client_id: client, scope, grant_type: "client_credentials", ...shown.value };
-    return grant(`${authority}/${tenant}/oauth2/v2.0/token`, repo, { form, who: `the application ${client} of tenant ${tenant}` });
+    return grant(`${authority}/${tenant}/oauth2/v2.0/token`, repo, {
+      form,
+      who: `the application ${client} of tenant ${tenant}`,
+    });
   });
 }
 
@@ -78,7 +103,10 @@ async function identity({ azurePrincipal, azurePrincipalSecret }: RepoAccess): P
   if (!secret) return stop(REPO.authentication, "azureServicePrincipalClientSecret is not set");
   const authority = (given || PUBLIC).replace(/(?<!\/)\/+$/, "");
   if (!isCloudOrigin(authority, SIGN_IN))
-    return stop(REPO.urlRefused, "azureActiveDirectoryEndpoint is not a sign-in of Azure; the operator of the repo server can allow it");
+    return stop(
+      REPO.urlRefused,
+      "azureActiveDirectoryEndpoint is not a sign-in of Azure; the operator of the repo server can allow it",
+    );
   return done({ authority, tenant, client, proof: async () => done({ client_secret: secret }) });
 }
 
@@ -91,12 +119,17 @@ function workload(): Outcome<Identity> {
       REPO.identity,
       "the repo server has no workload identity of Azure (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID): label its Pod azure.workload.identity/use=true and annotate its service account",
     );
-  if (!isCloudOrigin(authority, SIGN_IN)) return stop(REPO.urlRefused, "AZURE_AUTHORITY_HOST is not a sign-in of Azure");
+  if (!isCloudOrigin(authority, SIGN_IN))
+    return stop(REPO.urlRefused, "AZURE_AUTHORITY_HOST is not a sign-in of Azure");
   const proof = async (): Promise<Outcome<Record<string, string>>> => {
     // The kubelet writes it anew before it ends.
     const text = (await readFile(file, "utf8").catch(() => "")).trim();
-    if (!text || text.length > MAX_TOKEN_FILE) return stop(REPO.identity, "AZURE_FEDERATED_TOKEN_FILE names no file with a token");
-    return done({ client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", client_assertion: text });
+    if (!text || text.length > MAX_TOKEN_FILE)
+      return stop(REPO.identity, "AZURE_FEDERATED_TOKEN_FILE names no file with a token");
+    return done({
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      client_assertion: text,
+    });
   };
   return done({ authority, tenant, client, proof });
 }

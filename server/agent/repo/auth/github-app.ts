@@ -48,16 +48,19 @@ async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Acce
       installation = String(parse(got.value.body)?.id ?? "");
       break;
     }
-    if (!installation) return stop(REPO.authentication, `GitHub App ${id} is not installed for ${owner}; install it there`);
+    if (!installation)
+      return stop(REPO.authentication, `GitHub App ${id} is not installed for ${owner}; install it there`);
   }
   if (!/^\d{1,20}$/.test(installation)) return stop(REPO.authentication, "githubAppInstallationID is not a number");
   const got = await call("POST", `/app/installations/${installation}/access_tokens`);
   if (got.kind !== "done") return got;
-  if (got.value.status === 404) return stop(REPO.authentication, `GitHub App ${id} has no installation ${installation}`);
+  if (got.value.status === 404)
+    return stop(REPO.authentication, `GitHub App ${id} has no installation ${installation}`);
   const refused = judge(got.value, base, id);
   if (refused) return refused;
   const { token, expires_at } = parse(got.value.body) ?? {};
-  if (typeof token !== "string" || !/^[\x21-\x7e]{1,4096}$/.test(token)) return again(REPO.unreachable, `${redactUrl(base)} gave no token`);
+  if (typeof token !== "string" || !/^[\x21-\x7e]{1,4096}$/.test(token))
+    return again(REPO.unreachable, `${redactUrl(base)} gave no token`);
   const expires = Date.parse(String(expires_at ?? ""));
   return done({ token: new Secret(token), ends: Number.isNaN(expires) ? Date.now() + 2 * SPARE_MS : expires });
 }
@@ -65,9 +68,13 @@ async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Acce
 function judge({ status }: HttpAnswer, base: string, id: string) {
   if (status >= 200 && status < 300) return undefined;
   const shown = redactUrl(base);
-  if (status === 401) return stop(REPO.authentication, `${shown} does not accept GitHub App ${id} with this private key`);
+  if (status === 401)
+    return stop(REPO.authentication, `${shown} does not accept GitHub App ${id} with this private key`);
   if (status === 403)
-    return stop(REPO.authentication, `${shown} refuses GitHub App ${id}: it is suspended, or lacks the permission "contents: read"`);
+    return stop(
+      REPO.authentication,
+      `${shown} refuses GitHub App ${id}: it is suspended, or lacks the permission "contents: read"`,
+    );
   return again(REPO.unreachable, `${shown} answered ${status}`);
 }
 
@@ -77,4 +84,5 @@ function appToken(id: string, pem: Secret | undefined): Outcome<Secret> {
   return signedJwt(pem?.reveal() ?? "", "githubAppPrivateKey", { iat: now, exp: now + JWT_SECONDS, iss: id });
 }
 
-const ownerOf = (url: string): string => (URL.canParse(url) ? (new URL(url).pathname.split("/").find(Boolean) ?? "") : "");
+const ownerOf = (url: string): string =>
+  URL.canParse(url) ? (new URL(url).pathname.split("/").find(Boolean) ?? "") : "";

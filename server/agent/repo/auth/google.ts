@@ -27,7 +27,8 @@ export async function googleSignIn(repo: RepoAccess): Promise<Outcome<{ username
   const email = text("client_email");
   if (!/^[^\s:@]{1,200}@[^\s:@]{1,200}$/.test(email)) return refuse("has no client_email");
   const uri = text("token_uri") || TOKEN_URI;
-  if (!isCloudOrigin(uri, GOOGLE)) return refuse("names a token_uri that is not Google's; the operator of the repo server can allow it");
+  if (!isCloudOrigin(uri, GOOGLE))
+    return refuse("names a token_uri that is not Google's; the operator of the repo server can allow it");
   const id = digest(["google", repo.gcpServiceAccountKey!.reveal(), repo.proxy ?? ""]);
   const token = await tokens.get(id, async () => {
     const now = Math.floor(Date.now() / 1_000) - SKEW_SECONDS;
@@ -39,5 +40,7 @@ export async function googleSignIn(repo: RepoAccess): Promise<Outcome<{ username
     return grant(uri, repo, { form, who: `the service account ${email}` });
   });
   // Its registries know a token by this name alone.
-  return token.kind === "done" ? done({ username: isOci(repo) ? "oauth2accesstoken" : email, password: token.value }) : token;
+  return token.kind === "done"
+    ? done({ username: isOci(repo) ? "oauth2accesstoken" : email, password: token.value })
+    : token;
 }

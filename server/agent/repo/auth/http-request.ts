@@ -36,19 +36,36 @@ export async function ask(to: string, repo: RepoAccess, question: Question): Pro
   const tls = tlsOf(repo);
   const connect = { timeout: 10_000, lookup: guardedLookup(refused, "it leads to a refused address"), ...tls };
   const proxy = repo.proxy ? { httpProxy: repo.proxy, httpsProxy: repo.proxy, noProxy: repo.noProxy ?? "" } : {};
-  const dispatcher = new EnvHttpProxyAgent({ connect, requestTls: tls, proxyTls: { lookup: connect.lookup }, ...proxy });
+  const dispatcher = new EnvHttpProxyAgent({
+    connect,
+    requestTls: tls,
+    proxyTls: { lookup: connect.lookup },
+    ...proxy,
+  });
   const deadline = AbortSignal.timeout(question.deadlineMs ?? DEADLINE_MS);
   try {
     for (let hops = 0; ; hops++) {
       const { method = "GET", body, authorization } = question;
       const headers: Record<string, string> =
         url.origin === own ? { ...question.headers, ...(authorization ? { authorization } : {}) } : {};
-      const answer: Dispatcher.ResponseData = await request(url, { dispatcher, method, headers, body, signal: deadline });
+      const answer: Dispatcher.ResponseData = await request(url, {
+        dispatcher,
+        method,
+        headers,
+        body,
+        signal: deadline,
+      });
       const { location } = answer.headers;
       if ([301, 302, 303, 307, 308].includes(answer.statusCode) && typeof location === "string") {
         answer.body.on("error", () => {}).destroy();
         const next: URL | undefined = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-        if (method !== "GET" || hops >= MAX_HOPS || !next || !safe(next) || (url.protocol === "https:" && next.protocol !== "https:"))
+        if (
+          method !== "GET" ||
+          hops >= MAX_HOPS ||
+          !next ||
+          !safe(next) ||
+          (url.protocol === "https:" && next.protocol !== "https:")
+        )
           return stop(REPO.urlRefused, `${shown} redirects to a refused address`);
         url = next;
         continue;
@@ -72,7 +89,9 @@ export async function ask(to: string, repo: RepoAccess, question: Question): Pro
 /** What TLS needs of a repository. */
 export const tlsOf = (repo: RepoAccess) => ({
   ...(repo.ca ? { ca: repo.ca } : {}),
-  ...(repo.tlsClientCertData && repo.tlsClientCertKey ? { cert: repo.tlsClientCertData, key: repo.tlsClientCertKey.reveal() } : {}),
+  ...(repo.tlsClientCertData && repo.tlsClientCertKey
+    ? { cert: repo.tlsClientCertData, key: repo.tlsClientCertKey.reveal() }
+    : {}),
   rejectUnauthorized: !repo.insecure,
 });
 
@@ -98,8 +117,11 @@ export function refusal({ status }: HttpAnswer, shown: string, signedIn: boolean
   if (status === 401 || status === 403)
     return stop(
       REPO.authentication,
-      signedIn ? `${shown} does not accept the credentials given for it` : `${shown} asks for credentials and none are given for it`,
+      signedIn
+        ? `${shown} does not accept the credentials given for it`
+        : `${shown} asks for credentials and none are given for it`,
     );
-  if (status === 404) return stop(REPO.notFound, `there is nothing at ${shown}, or its credentials do not allow to see it`);
+  if (status === 404)
+    return stop(REPO.notFound, `there is nothing at ${shown}, or its credentials do not allow to see it`);
   return again(REPO.unreachable, `${shown} answered ${status}`);
 }

@@ -26,7 +26,11 @@ export async function grant(to: string, { proxy, noProxy }: RepoAccess, asked: G
     { url: to, proxy, noProxy },
     {
       method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json", "user-agent": "outpost" },
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        accept: "application/json",
+        "user-agent": "outpost",
+      },
       body: new URLSearchParams(form).toString(),
       maxBytes: MAX_BYTES,
       deadlineMs: DEADLINE_MS,
@@ -37,9 +41,11 @@ export async function grant(to: string, { proxy, noProxy }: RepoAccess, asked: G
   const { status, body } = got.value;
   const said = parse(body);
   if (status === 429 || status >= 500) return again(REPO.unreachable, `${origin} answered ${status}`);
-  if (status !== 200) return stop(REPO.token, `${origin} gives ${who} no token: ${reasonOf(said) || `it answered ${status}`}`);
+  if (status !== 200)
+    return stop(REPO.token, `${origin} gives ${who} no token: ${reasonOf(said) || `it answered ${status}`}`);
   const token = said?.[member];
-  if (typeof token !== "string" || !/^[\x21-\x7e]{1,16384}$/.test(token)) return again(REPO.unreachable, `${origin} gave no token`);
+  if (typeof token !== "string" || !/^[\x21-\x7e]{1,16384}$/.test(token))
+    return again(REPO.unreachable, `${origin} gave no token`);
   return done({ token: new Secret(token), ends: endOf(token, said?.expires_in) });
 }
 
@@ -62,7 +68,9 @@ function endOf(token: string, seconds: unknown): number {
 export function parse(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -21,13 +21,18 @@ export async function pinned(repo: RepoAccess): Promise<Outcome<Pin>> {
   const ssh = isSsh(repo.url);
   const { host, port } = place;
   // To curl a name that begins with + or - says how it is to be pinned, and to a shell others say worse.
-  if (!isAddress(host) && !USABLE.test(host)) return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} has no usable host`);
+  if (!isAddress(host) && !USABLE.test(host))
+    return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} has no usable host`);
   const addresses = await safeAddresses(host, refusedFrom(host));
-  if (addresses?.length === 0) return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} leads to a refused address`);
+  if (addresses?.length === 0)
+    return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} leads to a refused address`);
   if (ssh && addresses) return overSsh(host, port, addresses);
   const proxy = ssh ? undefined : repo.proxy;
   if (!addresses && !proxy && (ssh || !PROXIES.some((name) => process.env[name])))
-    return again(REPO.host, `the host of ${redactUrl(repo.url)}, ${host}, has no address; look at its spelling and at DNS`);
+    return again(
+      REPO.host,
+      `the host of ${redactUrl(repo.url)}, ${host}, has no address; look at its spelling and at DNS`,
+    );
   const config = addresses ? toAddresses(host, port, addresses) : [];
   if (!proxy) return done({ config, ssh: [] });
   const through = await proxyPin(repo, proxy);
@@ -44,8 +49,10 @@ function overSsh(host: string, port: string, addresses: string[]): Outcome<Pin> 
 async function proxyPin(repo: RepoAccess, proxy: string): Promise<Outcome<[string, string][]>> {
   const place = placeOf(proxy.includes("://") ? proxy : `http://${proxy}`);
   const addresses = place && (await safeAddresses(place.host, refusedFrom(place.host)));
-  if (!place || addresses?.length === 0) return stop(REPO.urlRefused, `the proxy of ${redactUrl(repo.url)} is at a refused address`);
-  if (!addresses) return again(REPO.unreachable, `the proxy of ${redactUrl(repo.url)} is not known by its name ${place.host}`);
+  if (!place || addresses?.length === 0)
+    return stop(REPO.urlRefused, `the proxy of ${redactUrl(repo.url)} is at a refused address`);
+  if (!addresses)
+    return again(REPO.unreachable, `the proxy of ${redactUrl(repo.url)} is not known by its name ${place.host}`);
   // A proxy's port is 1080 for git where none is given.
   return done(toAddresses(place.host, /:\d+\/*$/.test(proxy) ? place.port : "1080", addresses));
 }

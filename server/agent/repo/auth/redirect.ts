@@ -23,7 +23,12 @@ export async function redirected(repo: RepoAccess): Promise<Outcome<RepoAccess>>
   const refused = refusedFrom(new URL(repo.url).hostname);
   const connect = { timeout: 10_000, lookup: guardedLookup(refused, "it leads to a refused address"), ...tls };
   const proxy = repo.proxy ? { httpProxy: repo.proxy, httpsProxy: repo.proxy, noProxy: repo.noProxy ?? "" } : {};
-  const dispatcher = new EnvHttpProxyAgent({ connect, requestTls: tls, proxyTls: { lookup: connect.lookup }, ...proxy });
+  const dispatcher = new EnvHttpProxyAgent({
+    connect,
+    requestTls: tls,
+    proxyTls: { lookup: connect.lookup },
+    ...proxy,
+  });
   try {
     const from = new URL(repo.url);
     let at = repo.url.replace(/(?<!\/)\/+$/, "") + REFS;

@@ -8,7 +8,11 @@ import { identityOf, redactUrl } from "../url.ts";
 import { type Artifact, RegistryClient } from "./registry.ts";
 
 export const HELM_CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
-const LAYERS = new Set(["application/vnd.oci.image.layer.v1.tar", "application/vnd.oci.image.layer.v1.tar+gzip", HELM_CHART]);
+const LAYERS = new Set([
+  "application/vnd.oci.image.layer.v1.tar",
+  "application/vnd.oci.image.layer.v1.tar+gzip",
+  HELM_CHART,
+]);
 
 export interface Unpacked {
   tree: Tree;
@@ -31,7 +35,10 @@ export class Artifacts {
   async find(repo: RepoAccess, revision: string, freshness: Freshness): Promise<Outcome<Unpacked>> {
     if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
     if (!RegistryClient.fits(repo.url))
-      return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is not an address of an artifact: oci://host/name`);
+      return stop(
+        REPO.urlRefused,
+        `${redactUrl(repo.url).slice(0, 200)} is not an address of an artifact: oci://host/name`,
+      );
     const wanted = !revision || revision === "HEAD" ? "latest" : revision;
     const id = digestOf([identityOf(repo), wanted]);
     const known = this.#known.get(id);
@@ -61,7 +68,10 @@ export class Artifacts {
       if (before) return done({ tree: before, revision: digest });
       const [layer, ...more] = layers;
       if (!layer || more.length)
-        return stop(REPO.unsupported, `${redactUrl(repo.url)} has ${layers.length} layers; an artifact of manifests has one`);
+        return stop(
+          REPO.unsupported,
+          `${redactUrl(repo.url)} has ${layers.length} layers; an artifact of manifests has one`,
+        );
       if (!LAYERS.has(layer.mediaType))
         return stop(
           REPO.unsupported,

@@ -43,7 +43,14 @@ test.each([
   expect(findInIndex(Buffer.from(yaml), chart, wanted)).toEqual({ kind: "done", value });
 });
 test.each(["top", "nope", "version", "__proto__", "web:", ".*"])("%s is not a chart of it", (chart) => {
-  for (const index of [yaml, '{"entries":{"web":[{"version":"1.0.0","urls":["u"]}]}}', "", "entries: {}\n", "{", "entries:\n"])
+  for (const index of [
+    yaml,
+    '{"entries":{"web":[{"version":"1.0.0","urls":["u"]}]}}',
+    "",
+    "entries: {}\n",
+    "{",
+    "entries:\n",
+  ])
     expect(findInIndex(Buffer.from(index), chart, "*")).toMatchObject({ kind: "stop", reason: "ChartNotFound" });
 });
 test("an index in JSON", () => {

@@ -36,17 +36,33 @@ export class Charts {
   }
 
   /** The chart in the highest version that the range allows; an exact version that is here is not asked for again. */
-  async find(repo: RepoAccess, chart: string, version: string, freshness: Freshness, passCredentials = false): Promise<Outcome<Chart>> {
+  async find(
+    repo: RepoAccess,
+    chart: string,
+    version: string,
+    freshness: Freshness,
+    passCredentials = false,
+  ): Promise<Outcome<Chart>> {
     if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
     if (!/^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(chart) || chart.includes(".."))
       return stop(REPO.refused, `chart name ${JSON.stringify(chart)} is refused`);
     if (!/^(https?|oci):\/\/[^\s\p{Cc}]+$/u.test(address(repo)))
-      return stop(REPO.urlRefused, `chart repository ${redactUrl(repo.url)} must begin with https://, http:// or oci://`);
+      return stop(
+        REPO.urlRefused,
+        `chart repository ${redactUrl(repo.url)} must begin with https://, http:// or oci://`,
+      );
     const at = address(repo).replace(/^oci:/, "https:");
     if (!URL.canParse(at) || isMetadata(new URL(at).hostname))
       return stop(REPO.urlRefused, `chart repository ${redactUrl(repo.url)} is at a refused address`);
-    if (version.length > 200 || /\p{Cc}/u.test(version)) return stop(REPO.revision, "the chart's version is not a version");
-    const id = digest([identityOf({ ...repo, url: address(repo) }), chart, version, passCredentials, repo.borrowed === true]);
+    if (version.length > 200 || /\p{Cc}/u.test(version))
+      return stop(REPO.revision, "the chart's version is not a version");
+    const id = digest([
+      identityOf({ ...repo, url: address(repo) }),
+      chart,
+      version,
+      passCredentials,
+      repo.borrowed === true,
+    ]);
     const known = this.#known.get(id);
     if (known && (freshness === "cached" || (freshness === "normal" && EXACT.test(version)))) return done(known);
     let pulling = this.#pulling.get(id);
@@ -79,7 +95,12 @@ export class Charts {
   }
 
   /** The archive of a version that the repository's index has; the index may say that it is anywhere. */
-  async #fromIndex(repo: RepoAccess, chart: string, version: string, passCredentials: boolean): Promise<Outcome<Buffer>> {
+  async #fromIndex(
+    repo: RepoAccess,
+    chart: string,
+    version: string,
+    passCredentials: boolean,
+  ): Promise<Outcome<Buffer>> {
     const index = await helmIndex(repo);
     if (index.kind !== "done") return index;
     const found = findInIndex(index.value, chart, version);
@@ -97,7 +118,8 @@ export class Charts {
     const refused = refusedFrom(own.hostname);
     if (refused(url.hostname) || (!same && (await safeAddresses(url.hostname, refused))?.length === 0))
       return stop(REPO.urlRefused, `the index of ${redactUrl(repo.url)} leads to a refused address`);
-    const signIn = same || (passCredentials && !repo.borrowed && (url.protocol === "https:" || own.protocol === "http:"));
+    const signIn =
+      same || (passCredentials && !repo.borrowed && (url.protocol === "https:" || own.protocol === "http:"));
     const authorization = signIn ? await authorizationOf(repo) : done(undefined);
     if (authorization.kind !== "done") return authorization;
     const shown = redactUrl(url.href);
@@ -111,12 +133,14 @@ export class Charts {
 
 /** The archive that a registry keeps as a chart's layer. */
 async function fromRegistry(repo: RepoAccess, version: string): Promise<Outcome<Buffer>> {
-  if (!RegistryClient.fits(repo.url)) return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is not an address of a chart`);
+  if (!RegistryClient.fits(repo.url))
+    return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is not an address of a chart`);
   const client = new RegistryClient(repo);
   try {
     // A tag has an underscore where a version has a plus sign.
     const artifact = await resolveArtifact(client, (version || "*").replaceAll("+", "_"), redactUrl(repo.url));
-    if (artifact.kind !== "done") return artifact.reason === REPO.revision ? { ...artifact, reason: REPO.chartNotFound } : artifact;
+    if (artifact.kind !== "done")
+      return artifact.reason === REPO.revision ? { ...artifact, reason: REPO.chartNotFound } : artifact;
     const layer = artifact.value.layers.find(({ mediaType }) => mediaType === HELM_CHART);
     if (!layer) return stop(REPO.unsupported, `${redactUrl(repo.url)} holds no chart`);
     return await client.blob(layer, MAX_ARCHIVE_BYTES);
@@ -131,4 +155,5 @@ async function fileOf(tree: Tree, path: string): Promise<Outcome<Buffer>> {
 }
 
 /** Argo CD writes OCI registries without a scheme and marks the repository instead. */
-const address = (repo: RepoAccess): string => (repo.type === "oci" && !repo.url.includes("://") ? `oci://${repo.url}` : repo.url);
+const address = (repo: RepoAccess): string =>
+  repo.type === "oci" && !repo.url.includes("://") ? `oci://${repo.url}` : repo.url;

@@ -31,7 +31,8 @@ beforeAll(async () => {
   }
   execFileSync(toolPath("helm"), ["package", "web"], { cwd: work, stdio: "pipe" });
   const archive = readFileSync(join(work, "web-1.2.0.tgz"));
-  const index = "apiVersion: v1\nentries:\n  web:\n  - {apiVersion: v2, name: web, version: 1.2.0, urls: [web-1.2.0.tgz]}\n";
+  const index =
+    "apiVersion: v1\nentries:\n  web:\n  - {apiVersion: v2, name: web, version: 1.2.0, urls: [web-1.2.0.tgz]}\n";
   server = createServer((request, response) => {
     charts.asked.push(request);
     const { redirect } = charts;
@@ -58,8 +59,12 @@ async function rendered(
   repository = charts.url,
   registered: RenderRequest["charts"] = [],
 ): Promise<string[] | string> {
-  const name = await at.repository(chart("", "c", `dependencies: [{name: web, version: "1.x", repository: "${repository}"}]\n`));
-  const got = await at.names(at.request(name, {}, { charts: registered, ...(dependencyRepos ? { dependencyRepos } : {}) }));
+  const name = await at.repository(
+    chart("", "c", `dependencies: [{name: web, version: "1.x", repository: "${repository}"}]\n`),
+  );
+  const got = await at.names(
+    at.request(name, {}, { charts: registered, ...(dependencyRepos ? { dependencyRepos } : {}) }),
+  );
   return Array.isArray(got) ? [...got].sort() : got;
 }
 const both = ["app-c", "app-web"];
@@ -89,7 +94,9 @@ test.each([
   "https://charts.corp.internal",
   "oci://127.0.0.1:5000/charts",
 ])("a private name is only fetched from where it is registered: %s", async (repository) => {
-  expect(await rendered(strict, [["*"]], repository)).toMatch(/^DependencyRefused: .*a private address and not registered/s);
+  expect(await rendered(strict, [["*"]], repository)).toMatch(
+    /^DependencyRefused: .*a private address and not registered/s,
+  );
 });
 
 test.each([
@@ -136,7 +143,9 @@ test.each([
 test("an operator can keep dependencies to registered repositories", async () => {
   process.env.OUTPOST_CHART_DEPENDENCIES = "registered";
   try {
-    expect(await rendered(bench, [["*"]])).toMatch(/^DependencyRefused: .*not registered with this agent; register it/s);
+    expect(await rendered(bench, [["*"]])).toMatch(
+      /^DependencyRefused: .*not registered with this agent; register it/s,
+    );
     expect(charts.asked).toEqual([]);
   } finally {
     delete process.env.OUTPOST_CHART_DEPENDENCIES;

@@ -69,7 +69,8 @@ export async function missingDependencies(
 
 async function namedDependencies(tree: Tree, chart: string): Promise<Outcome<Wanted[]>> {
   const read = await readYaml(tree, posix.join(chart || ".", "Chart.yaml"));
-  if (read.kind !== "done") return read.reason === REPO.path ? stop(REPO.chartNotFound, `${chart || "the root"} has no Chart.yaml`) : read;
+  if (read.kind !== "done")
+    return read.reason === REPO.path ? stop(REPO.chartNotFound, `${chart || "the root"} has no Chart.yaml`) : read;
   const { name, apiVersion, dependencies } = read.value;
   if (typeof name !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
     return stop(REPO.refused, `${posix.join(chart || ".", "Chart.yaml")}: the chart's name is not a file name`);
@@ -84,7 +85,11 @@ async function namedDependencies(tree: Tree, chart: string): Promise<Outcome<Wan
     const { name: its, version, repository } = (item ?? {}) as Record<string, unknown>;
     if (typeof its !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(its))
       return stop(REPO.refused, `${chart || "the root"}: a dependency's name is not a file name`);
-    found.push({ name: its, version: String(version ?? ""), repository: typeof repository === "string" ? repository.trim() : "" });
+    found.push({
+      name: its,
+      version: String(version ?? ""),
+      repository: typeof repository === "string" ? repository.trim() : "",
+    });
   }
   if (found.length > MAX_DEPENDENCIES)
     return stop(REPO.tooLarge, `chart ${chart || "the root"} has more than ${MAX_DEPENDENCIES} dependencies`);
@@ -124,19 +129,28 @@ async function lockedVersions(tree: Tree, chart: string): Promise<Map<string, st
   return locked;
 }
 
-async function fromSameRepository(tree: Tree, chart: string, { name, version, repository }: Wanted): Promise<Outcome<Dependency>> {
+async function fromSameRepository(
+  tree: Tree,
+  chart: string,
+  { name, version, repository }: Wanted,
+): Promise<Outcome<Dependency>> {
   const given = repository.slice("file://".length);
   const where = posix.join(chart || ".", "Chart.yaml");
   if (given.startsWith("/")) return stop(REPO.escape, `${where}: dependency ${repository} leads out of the repository`);
   const path = `${chart}/${given}`;
   const found = await tree.find(path);
   if (found.kind !== "done")
-    return found.reason === REPO.escape ? stop(REPO.escape, `${where}: dependency ${repository} leads out of the repository`) : found;
+    return found.reason === REPO.escape
+      ? stop(REPO.escape, `${where}: dependency ${repository} leads out of the repository`)
+      : found;
   const read = await readYaml(tree, posix.join(found.value.path || ".", "Chart.yaml"));
   if (read.kind !== "done") return stop(REPO.chartNotFound, `${where}: dependency ${repository} has no Chart.yaml`);
   const its = String(read.value.version ?? "");
   if (version && !satisfies(its, version))
-    return stop(REPO.chartNotFound, `${where}: dependency ${name} has version ${its.slice(0, 64)}, which ${version} does not allow`);
+    return stop(
+      REPO.chartNotFound,
+      `${where}: dependency ${name} has version ${its.slice(0, 64)}, which ${version} does not allow`,
+    );
   if (chart === found.value.path || chart.startsWith(found.value.path ? `${found.value.path}/` : ""))
     return stop(REPO.refused, `${where}: dependency ${repository} is the chart itself`);
   const content = await contentOf(tree, found.value.path);
@@ -173,12 +187,15 @@ async function fromElsewhere(
 /** Why nothing is fetched from an address that is not registered, and what helps; undefined where it may be. */
 function refusal(repository: string, { permitted, allowLocal = false }: DependencySources): string | undefined {
   const strict = process.env.OUTPOST_CHART_DEPENDENCIES === "registered";
-  if (!permitted || strict || !/^(https?|oci):\/\//.test(repository)) return "not registered with this agent; register it";
+  if (!permitted || strict || !/^(https?|oci):\/\//.test(repository))
+    return "not registered with this agent; register it";
   if (!permitted.every((sourceRepos) => permitsSource({ sourceRepos: [...sourceRepos] }, repository)))
     return "not registered with this agent, and not permitted by the project's sourceRepos; add it there, register it";
   const host = URL.canParse(repository) ? new URL(repository.replace(/^oci:/, "https:")).hostname : "";
   // Such a name is in a private network: by registering it, the operator permits charts to refer to it.
-  return !allowLocal && (host === "" || mayBeLocal(host)) ? "a private address and not registered with this agent; register it" : undefined;
+  return !allowLocal && (host === "" || mayBeLocal(host))
+    ? "a private address and not registered with this agent; register it"
+    : undefined;
 }
 
 /**
@@ -187,10 +204,13 @@ function refusal(repository: string, { permitted, allowLocal = false }: Dependen
  */
 function deniedBelow(repository: string, { permitted = [] }: DependencySources): string | undefined {
   if (isAlias(repository)) return undefined;
-  if (isDetour(repository) || isCrooked(repository)) return 'no plain address: write it without ".." and an encoded "/", "." or "%"';
+  if (isDetour(repository) || isCrooked(repository))
+    return 'no plain address: write it without ".." and an encoded "/", "." or "%"';
   const deniedBy = (sourceRepos: readonly string[]) =>
     !permitsSource({ sourceRepos: ["*", ...sourceRepos.filter((one) => one.startsWith("!"))] }, repository);
-  return permitted.some(deniedBy) ? "denied by the project's sourceRepos; take it from a source that the project permits" : undefined;
+  return permitted.some(deniedBy)
+    ? "denied by the project's sourceRepos; take it from a source that the project permits"
+    : undefined;
 }
 
 const ALIAS = /^(?:@|alias:)(.+)$/;

@@ -15,7 +15,10 @@ export function probe(repo: RepoAccess, refs: (repo: RepoAccess) => Promise<Outc
   return repo.type === "helm" ? helmIndex(repo) : probeGit(repo, refs);
 }
 
-async function probeGit(repo: RepoAccess, ask_: (repo: RepoAccess) => Promise<Outcome<Refs>>): Promise<Outcome<unknown>> {
+async function probeGit(
+  repo: RepoAccess,
+  ask_: (repo: RepoAccess) => Promise<Outcome<Refs>>,
+): Promise<Outcome<unknown>> {
   const refs = await ask_(repo);
   if (refs.kind !== "done" || refs.value.head || isSsh(repo.url) || !/^https?:/.test(repo.url)) return refs;
   // Git takes any page for a repository without branches.

@@ -94,14 +94,17 @@ export class RegistryClient {
     if (reference.startsWith("sha256:") && digest !== reference)
       return stop(REPO.refused, `${this.#shown} sent another manifest than ${reference}`);
     const layers = parse(got.value.body)?.layers;
-    if (!Array.isArray(layers)) return stop(REPO.unsupported, `${this.#shown} at ${reference} is not a single artifact`);
+    if (!Array.isArray(layers))
+      return stop(REPO.unsupported, `${this.#shown} at ${reference} is not a single artifact`);
     return done({ digest, layers: layers.map(toDescriptor) });
   }
 
   /** The bytes of a layer; what is not what its digest says is refused. */
   async blob({ digest, size }: Descriptor, maxBytes: number): Promise<Outcome<Buffer>> {
-    if (!/^sha256:[0-9a-f]{64}$/.test(digest)) return stop(REPO.refused, `${this.#shown} names a layer by ${digest.slice(0, 100)}`);
-    if (size > maxBytes) return stop(REPO.tooLarge, `${this.#shown} has a layer of ${size} bytes, more than is accepted`);
+    if (!/^sha256:[0-9a-f]{64}$/.test(digest))
+      return stop(REPO.refused, `${this.#shown} names a layer by ${digest.slice(0, 100)}`);
+    if (size > maxBytes)
+      return stop(REPO.tooLarge, `${this.#shown} has a layer of ${size} bytes, more than is accepted`);
     const got = await this.#get(`/v2/${this.#name}/blobs/${digest}`, "*/*", maxBytes);
     if (got.kind !== "done") return got;
     return sha256(got.value.body) === digest
@@ -166,7 +169,12 @@ export class RegistryClient {
     return done(typeof bearer === "string" && /^[\x21-\x7e]+$/.test(bearer) ? `Bearer ${bearer}` : "");
   }
 
-  async #ask(to: string, accept: string, maxBytes: number, authorization: string | undefined): Promise<Outcome<Answer>> {
+  async #ask(
+    to: string,
+    accept: string,
+    maxBytes: number,
+    authorization: string | undefined,
+  ): Promise<Outcome<Answer>> {
     let url = new URL(to);
     try {
       for (let hops = 0; ; hops++) {
@@ -174,12 +182,19 @@ export class RegistryClient {
         const own = url.origin === new URL(to).origin;
         const headers = { accept, ...(authorization && own ? { authorization } : {}) };
         const signal = AbortSignal.timeout(DEADLINE_MS);
-        const answer = await request(url, { dispatcher: this.#agent, headers, signal, headersTimeout: DEADLINE_MS, bodyTimeout: 30_000 });
+        const answer = await request(url, {
+          dispatcher: this.#agent,
+          headers,
+          signal,
+          headersTimeout: DEADLINE_MS,
+          bodyTimeout: 30_000,
+        });
         const { location } = answer.headers;
         if ([301, 302, 303, 307, 308].includes(answer.statusCode) && typeof location === "string" && hops < 3) {
           await answer.body.dump();
           const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-          const safe = next && ["https:", "http:"].includes(next.protocol) && !next.username && !this.#refused(next.hostname);
+          const safe =
+            next && ["https:", "http:"].includes(next.protocol) && !next.username && !this.#refused(next.hostname);
           if (!safe || (url.protocol === "https:" && next.protocol === "http:"))
             return stop(REPO.urlRefused, `${this.#shown} redirects to a refused address`);
           url = next;

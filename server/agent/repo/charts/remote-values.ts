@@ -21,7 +21,9 @@ export class RemoteValues {
 
   constructor(allowLocal = false) {
     this.#refused = (address) => isMetadata(address) || (!allowLocal && isLoopback(address));
-    this.#agent = new Agent({ connect: { timeout: 10_000, lookup: guardedLookup(this.#refused, "it leads to a refused address") } });
+    this.#agent = new Agent({
+      connect: { timeout: 10_000, lookup: guardedLookup(this.#refused, "it leads to a refused address") },
+    });
   }
 
   /** The content; one that was fetched in the last two minutes will do unless it has to be `fresh`. */
@@ -45,11 +47,14 @@ export class RemoteValues {
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
       if (!url || !["https:", "http:"].includes(url.protocol))
         return stop(REPO.urlRefused, `values file ${shown}: only https and http are read`);
-      if (url.username || url.password) return stop(REPO.urlRefused, `values file ${shown}: an address with credentials is refused`);
+      if (url.username || url.password)
+        return stop(REPO.urlRefused, `values file ${shown}: an address with credentials is refused`);
       if (this.#refused(url.hostname)) return stop(REPO.urlRefused, `values file ${shown}: its address is refused`);
       const answer = await this.#once(url, shown);
       if (answer.kind !== "done" || Buffer.isBuffer(answer.value)) return answer as Outcome<Buffer>;
-      const next: URL | undefined = URL.canParse(answer.value.location, url.href) ? new URL(answer.value.location, url) : undefined;
+      const next: URL | undefined = URL.canParse(answer.value.location, url.href)
+        ? new URL(answer.value.location, url)
+        : undefined;
       if (url.protocol === "https:" && next?.protocol === "http:")
         return stop(REPO.urlRefused, `values file ${shown}: it redirects from https to http`);
       url = next;
@@ -60,7 +65,12 @@ export class RemoteValues {
   async #once(url: URL, shown: string): Promise<Outcome<Buffer | { location: string }>> {
     try {
       const signal = AbortSignal.timeout(DEADLINE_MS);
-      const answer = await request(url, { dispatcher: this.#agent, signal, headersTimeout: DEADLINE_MS, bodyTimeout: DEADLINE_MS });
+      const answer = await request(url, {
+        dispatcher: this.#agent,
+        signal,
+        headersTimeout: DEADLINE_MS,
+        bodyTimeout: DEADLINE_MS,
+      });
       const { location } = answer.headers;
       if ([301, 302, 303, 307, 308].includes(answer.statusCode) && typeof location === "string") {
         await answer.body.dump();
@@ -70,12 +80,15 @@ export class RemoteValues {
       let size = 0;
       for await (const chunk of answer.body as AsyncIterable<Buffer>) {
         size += chunk.length;
-        if (size > MAX_BYTES) return stop(REPO.tooLarge, `values file ${shown} has more than ${MAX_BYTES / 1_000_000} MB`);
+        if (size > MAX_BYTES)
+          return stop(REPO.tooLarge, `values file ${shown} has more than ${MAX_BYTES / 1_000_000} MB`);
         chunks.push(chunk);
       }
       if (answer.statusCode === 200) return done(Buffer.concat(chunks));
       const said = `values file ${shown}: ${url.host} answered ${answer.statusCode}`;
-      return answer.statusCode >= 500 || answer.statusCode === 429 ? again(REPO.unreachable, said) : stop(REPO.path, said);
+      return answer.statusCode >= 500 || answer.statusCode === 429
+        ? again(REPO.unreachable, said)
+        : stop(REPO.path, said);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === ADDRESS_REFUSED) return stop(REPO.urlRefused, `values file ${shown}: its address is refused`);

@@ -15,7 +15,12 @@ const MAX_SCHEMA = 4_000_000;
  * Makes a chart on disk safe to load: packed subcharts are unpacked here, where their size and paths are judged, and a schema that helm
  * would fetch from somewhere else is refused.
  */
-export async function openSubcharts(chart: string, budget: Budget, skipSchemas: boolean, depth = 0): Promise<Outcome<void>> {
+export async function openSubcharts(
+  chart: string,
+  budget: Budget,
+  skipSchemas: boolean,
+  depth = 0,
+): Promise<Outcome<void>> {
   if (depth > MAX_NESTING) return stop(REPO.tooLarge, `the chart has charts in charts, more than ${MAX_NESTING} deep`);
   if (!skipSchemas) {
     const schema = await schemaOf(chart);
@@ -30,7 +35,8 @@ export async function openSubcharts(chart: string, budget: Budget, skipSchemas: 
     if (entry.isFile()) {
       if (!entry.name.endsWith(".tgz")) continue;
       const opened = await open(path, folder, budget);
-      if (opened.kind !== "done") return { ...opened, message: `charts/${entry.name.slice(0, 200)}: ${opened.message}` };
+      if (opened.kind !== "done")
+        return { ...opened, message: `charts/${entry.name.slice(0, 200)}: ${opened.message}` };
       path = opened.value;
     }
     const inner = await openSubcharts(path, budget, skipSchemas, depth + 1);
@@ -43,7 +49,9 @@ export async function openSubcharts(chart: string, budget: Budget, skipSchemas: 
 async function open(archive: string, folder: string, budget: Budget): Promise<Outcome<string>> {
   let tar: Buffer;
   try {
-    tar = await promisify(gunzip)(await readFile(archive), { maxOutputLength: Math.max(1, Math.min(BOUNDS.totalBytes, budget.bytes)) });
+    tar = await promisify(gunzip)(await readFile(archive), {
+      maxOutputLength: Math.max(1, Math.min(BOUNDS.totalBytes, budget.bytes)),
+    });
   } catch (error) {
     const large = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
     return large ? stop(REPO.tooLarge, "unpacks to more than is accepted") : stop(REPO.chart, "is not a packed chart");
@@ -68,7 +76,8 @@ const BUILT_IN = /^https?:\/\/json-schema\.org\/((draft-0[4-7]|draft\/(2019-09|2
 async function schemaOf(chart: string) {
   const bytes = await readFile(join(chart, "values.schema.json")).catch(() => undefined);
   if (!bytes) return undefined;
-  if (bytes.length > MAX_SCHEMA) return stop(REPO.tooLarge, `values.schema.json has more than ${MAX_SCHEMA / 1_000_000} MB`);
+  if (bytes.length > MAX_SCHEMA)
+    return stop(REPO.tooLarge, `values.schema.json has more than ${MAX_SCHEMA / 1_000_000} MB`);
   let schema: unknown;
   try {
     schema = JSON.parse(bytes.toString("utf8"));

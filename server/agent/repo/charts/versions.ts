@@ -32,14 +32,21 @@ export async function helmIndex(repo: RepoAccess): Promise<Outcome<Buffer>> {
     return stop(REPO.urlRefused, `chart repository ${shown} must begin with https:// or http://`);
   const authorization = await authorizationOf(repo);
   if (authorization.kind !== "done") return authorization;
-  const got = await ask(`${url}/index.yaml`, repo, { authorization: authorization.value, maxBytes: MAX_INDEX_BYTES, shown });
+  const got = await ask(`${url}/index.yaml`, repo, {
+    authorization: authorization.value,
+    maxBytes: MAX_INDEX_BYTES,
+    shown,
+  });
   if (got.kind !== "done") return got;
   const refused = refusal(got.value, shown, authorization.value !== undefined);
   if (refused) return refused;
   const { body } = got.value;
   const index =
-    /^\s*(\{|"?(apiVersion|entries|generated)"?\s*:|#|---)/.test(body.subarray(0, 1_000).toString("utf8")) && body.includes("entries");
-  return index ? done(body) : stop(REPO.notRepository, `${shown} is not a chart repository: its index.yaml has no entries`);
+    /^\s*(\{|"?(apiVersion|entries|generated)"?\s*:|#|---)/.test(body.subarray(0, 1_000).toString("utf8")) &&
+    body.includes("entries");
+  return index
+    ? done(body)
+    : stop(REPO.notRepository, `${shown} is not a chart repository: its index.yaml has no entries`);
 }
 
 async function artifactVersions(repo: RepoAccess): Promise<Outcome<ChartList>> {
@@ -53,7 +60,10 @@ async function artifactVersions(repo: RepoAccess): Promise<Outcome<ChartList>> {
 }
 
 /** One client, gone when `question` is answered. */
-export async function withRegistry<T>(repo: RepoAccess, question: (client: RegistryClient) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+export async function withRegistry<T>(
+  repo: RepoAccess,
+  question: (client: RegistryClient) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   const client = new RegistryClient(repo);
   try {
     return await question(client);
@@ -67,7 +77,10 @@ async function listed(index: Buffer): Promise<Outcome<ChartList>> {
   const folder = await mkdtemp(join(tmpdir(), "outpost-index-"));
   try {
     await writeFile(join(folder, "r-index.yaml"), index, { mode: 0o600 });
-    await writeFile(join(folder, "repositories.yaml"), "apiVersion: v1\nrepositories: [{name: r, url: 'http://127.0.0.1:1'}]\n");
+    await writeFile(
+      join(folder, "repositories.yaml"),
+      "apiVersion: v1\nrepositories: [{name: r, url: 'http://127.0.0.1:1'}]\n",
+    );
     const ran = await run(findTool("helm"), {
       args: ["search", "repo", "r/", "--versions", "--devel", "--output=json"],
       cwd: folder,
@@ -84,7 +97,10 @@ async function listed(index: Buffer): Promise<Outcome<ChartList>> {
     if (ran.kind !== "done") return ran.reason === "ToolMissing" ? stop(REPO.tool, "helm is not installed") : ran;
     const found: unknown = ran.value.code === 0 ? JSON.parse(ran.value.stdout.toString("utf8") || "[]") : undefined;
     if (!Array.isArray(found))
-      return stop(REPO.notRepository, `the index is damaged: ${ran.value.stderr.replaceAll(folder, "").trim().slice(0, 300)}`);
+      return stop(
+        REPO.notRepository,
+        `the index is damaged: ${ran.value.stderr.replaceAll(folder, "").trim().slice(0, 300)}`,
+      );
     return done({ items: grouped(found) });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -108,7 +124,10 @@ function grouped(found: { name?: unknown; version?: unknown }[]): ChartList["ite
 
 /** What is no version comes last, by name. */
 export function newestFirst(versions: readonly string[]): string[] {
-  const parsed = versions.map((name) => ({ name, version: name.length <= 256 ? semver.parse(name.replace(/^v/, "")) : null }));
+  const parsed = versions.map((name) => ({
+    name,
+    version: name.length <= 256 ? semver.parse(name.replace(/^v/, "")) : null,
+  }));
   return parsed
     .sort((a, b) => {
       if (a.version && b.version) return semver.rcompare(a.version, b.version);

@@ -38,7 +38,8 @@ export interface Into {
  */
 export async function extract(tree: Tree, path: string, into: Into): Promise<Outcome<void>> {
   const { to, budget, depth = 0, without = "" } = into;
-  if (depth > BOUNDS.depth) return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
+  if (depth > BOUNDS.depth)
+    return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
   const found = await tree.find(path);
   if (found.kind !== "done") return found;
   const place = (at: string) => join(to, at.slice(without.length));
@@ -63,7 +64,12 @@ export async function extract(tree: Tree, path: string, into: Into): Promise<Out
   return done(undefined);
 }
 
-async function writeBlob(tree: Tree, { sha, path }: { sha: string; path: string }, target: string, budget: Budget): Promise<Outcome<void>> {
+async function writeBlob(
+  tree: Tree,
+  { sha, path }: { sha: string; path: string },
+  target: string,
+  budget: Budget,
+): Promise<Outcome<void>> {
   if (--budget.files < 0) return stop(REPO.tooLarge, `the source has more than ${BOUNDS.files} files`);
   const blob = await tree.blob(sha, path);
   if (blob.kind !== "done") return blob;

@@ -35,9 +35,11 @@ export class FolderTree extends Tree {
           entries.push({ name: item.name, kind: "tree", executable: false, sha: inner.value });
           continue;
         }
-        if (!item.isFile()) return stop(REPO.refused, `it holds ${path.slice(folder.length + 1)}, which is not a plain file`);
+        if (!item.isFile())
+          return stop(REPO.refused, `it holds ${path.slice(folder.length + 1)}, which is not a plain file`);
         bytes += (await stat(path)).size;
-        if (++files > BOUNDS.files || bytes > BOUNDS.totalBytes) return stop(REPO.tooLarge, "it is larger than what is accepted");
+        if (++files > BOUNDS.files || bytes > BOUNDS.totalBytes)
+          return stop(REPO.tooLarge, "it is larger than what is accepted");
         const sha = hash(await readFile(path));
         paths.set(sha, path.slice(folder.length + 1));
         entries.push({ name: item.name, kind: "blob", executable: false, sha });
@@ -66,7 +68,8 @@ export class FolderTree extends Tree {
     const file = this.#files.get(sha);
     if (!file) return stop(REPO.path, `${path} is not a file`);
     const { size } = await stat(file);
-    if (size > maxBytes) return stop(REPO.tooLarge, `${path}: a file of ${size} bytes is larger than the limit of ${maxBytes}`);
+    if (size > maxBytes)
+      return stop(REPO.tooLarge, `${path}: a file of ${size} bytes is larger than the limit of ${maxBytes}`);
     return done(await readFile(file));
   }
 }

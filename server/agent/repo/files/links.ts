@@ -34,7 +34,8 @@ export async function contentOf(tree: Tree, path: string, hops = 0): Promise<Out
       targets.push("");
       continue;
     }
-    const content = target.value.kind === "blob" ? done(target.value.sha) : await contentOf(tree, target.value.path, hops + 1);
+    const content =
+      target.value.kind === "blob" ? done(target.value.sha) : await contentOf(tree, target.value.path, hops + 1);
     if (content.kind !== "done") return content;
     targets.push(content.value);
   }

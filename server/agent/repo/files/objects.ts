@@ -12,7 +12,11 @@ export function markable(objects: KubeObject[]): Outcome<KubeObject[]> {
         return stop(REPO.manifest, `${describe(object)}: metadata.${field} is not an object`);
       // A label may be null, which is none; the API server reads an annotation so too.
       const bad = Object.entries(map).find(([, value]) => typeof value !== "string" && value !== null);
-      if (bad) return stop(REPO.manifest, `${describe(object)}: metadata.${field}.${bad[0].slice(0, 200)} is not a text; put it in quotes`);
+      if (bad)
+        return stop(
+          REPO.manifest,
+          `${describe(object)}: metadata.${field}.${bad[0].slice(0, 200)} is not a text; put it in quotes`,
+        );
     }
   }
   return done(objects);

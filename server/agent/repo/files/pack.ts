@@ -20,7 +20,8 @@ export async function pack(tree: Tree, paths: readonly string[], budget: Budget)
 }
 
 async function add(tree: Tree, path: string, parts: Buffer[], budget: Budget, depth: number): Promise<Outcome<void>> {
-  if (depth > BOUNDS.depth) return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
+  if (depth > BOUNDS.depth)
+    return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
   const found = await tree.find(path);
   if (found.kind !== "done") return found;
   if (found.value.kind === "blob") return addFile(tree, found.value.sha, path, false, parts, budget);
@@ -31,7 +32,9 @@ async function add(tree: Tree, path: string, parts: Buffer[], budget: Budget, de
     if (kind === "submodule") continue;
     const inner = path ? `${path}/${name}` : name;
     const put =
-      kind === "blob" ? await addFile(tree, sha, inner, executable, parts, budget) : await add(tree, inner, parts, budget, depth + 1);
+      kind === "blob"
+        ? await addFile(tree, sha, inner, executable, parts, budget)
+        : await add(tree, inner, parts, budget, depth + 1);
     // A link that leads nowhere is left out; whoever needs it will say so.
     if (put.kind !== "done" && !(kind === "link" && put.reason === REPO.path)) return put;
   }
@@ -60,7 +63,11 @@ function header(name: string, size: number, type: string, mode: number): Buffer[
   const bytes = Buffer.from(name);
   if (bytes.length <= 99) return [block(bytes, size, type, mode)];
   const record = pax("path", name);
-  return [block(Buffer.from("pax"), record.length, "x", 0o644), ...padded(record), block(bytes.subarray(0, 99), size, type, mode)];
+  return [
+    block(Buffer.from("pax"), record.length, "x", 0o644),
+    ...padded(record),
+    block(bytes.subarray(0, 99), size, type, mode),
+  ];
 }
 
 function pax(key: string, value: string): Buffer {
@@ -72,7 +79,8 @@ function pax(key: string, value: string): Buffer {
 
 function block(name: Buffer, size: number, type: string, mode: number): Buffer {
   const made = Buffer.alloc(BLOCK);
-  const octal = (value: number, at: number, length: number) => made.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at, "latin1");
+  const octal = (value: number, at: number, length: number) =>
+    made.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at, "latin1");
   name.copy(made, 0);
   octal(mode, 100, 8);
   octal(0, 108, 8);

@@ -9,14 +9,20 @@ import { FolderTree } from "./folder.ts";
 import { untar } from "./untar.ts";
 
 /** Unpacks an archive below a folder, under a name that its content gives. A chart's archive has a folder of its own around it. */
-export async function unpack(blob: Buffer, below: string, { gzip, chart }: { gzip: boolean; chart: boolean }): Promise<Outcome<Tree>> {
+export async function unpack(
+  blob: Buffer,
+  below: string,
+  { gzip, chart }: { gzip: boolean; chart: boolean },
+): Promise<Outcome<Tree>> {
   let archive = blob;
   if (gzip) {
     try {
       archive = await promisify(gunzip)(blob, { maxOutputLength: BOUNDS.totalBytes + 20_000_000 });
     } catch (error) {
       const large = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-      return large ? stop(REPO.tooLarge, "the archive unpacks to more than is accepted") : stop(REPO.refused, "the archive is damaged");
+      return large
+        ? stop(REPO.tooLarge, "the archive unpacks to more than is accepted")
+        : stop(REPO.refused, "the archive is damaged");
     }
   }
   await mkdir(below, { recursive: true, mode: 0o700 });

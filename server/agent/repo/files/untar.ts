@@ -36,7 +36,8 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
     if (type === "g") continue;
     const prefix = text(header, 345, 155);
     const short = text(header, 0, 100);
-    const name = pax.path ?? longName ?? (prefix && header.subarray(257, 262).equals(USTAR) ? `${prefix}/${short}` : short);
+    const name =
+      pax.path ?? longName ?? (prefix && header.subarray(257, 262).equals(USTAR) ? `${prefix}/${short}` : short);
     longName = undefined;
     pax = {};
     const parts = segments(name);
@@ -55,7 +56,8 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
     else if (type === "0" || type === "\0" || type === "7") {
       if (parts.length === 0) return bad("holds a file without a name");
       bytes += size;
-      if (bytes > BOUNDS.totalBytes) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.totalBytes / 1_000_000} MB`);
+      if (bytes > BOUNDS.totalBytes)
+        return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.totalBytes / 1_000_000} MB`);
       entries.push({ path, shown, content, mode: modes && octal(header, 100, 8) & 0o100 ? 0o700 : 0o600 });
     } else return bad(`holds ${shown}, which is not a plain file`);
   }
@@ -66,7 +68,8 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
       if (content) await writeFile(path, content, { mode });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOTDIR" || code === "EISDIR" || code === "EEXIST") return bad(`holds ${shown} as a file and as a folder`);
+      if (code === "ENOTDIR" || code === "EISDIR" || code === "EEXIST")
+        return bad(`holds ${shown} as a file and as a folder`);
       throw error;
     }
   }

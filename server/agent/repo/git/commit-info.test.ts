@@ -44,7 +44,10 @@ test("who made a commit, when, why and under which tags, over the network as in 
           tags: ["v1.0.0", "v1.0.1"],
         },
       });
-  expect(await client.revision({ repo, source, revision: "nope" })).toMatchObject({ kind: "stop", reason: "RevisionNotFound" });
+  expect(await client.revision({ repo, source, revision: "nope" })).toMatchObject({
+    kind: "stop",
+    reason: "RevisionNotFound",
+  });
 });
 
 describe("charts", () => {
@@ -52,7 +55,8 @@ describe("charts", () => {
   let index: string;
   beforeAll(async () => {
     http = createServer((request, response) => {
-      if (request.headers.authorization !== `Basic ${Buffer.from("ana:pw").toString("base64")}`) return void response.writeHead(401).end();
+      if (request.headers.authorization !== `Basic ${Buffer.from("ana:pw").toString("base64")}`)
+        return void response.writeHead(401).end();
       if (request.url === "/index.yaml") return void response.end(index);
       response.writeHead(404).end();
     }).listen(0, "127.0.0.1");
@@ -67,7 +71,8 @@ describe("charts", () => {
   });
 
   test("a Helm repository's charts and their versions, newest first", async () => {
-    const entry = (name: string, version: string) => `  - {apiVersion: v2, name: ${name}, version: ${version}, urls: [x.tgz]}\n`;
+    const entry = (name: string, version: string) =>
+      `  - {apiVersion: v2, name: ${name}, version: ${version}, urls: [x.tgz]}\n`;
     index = `apiVersion: v1\nentries:\n  web:\n${entry("web", "1.2.0")}${entry("web", "1.10.0")}${entry("web", "2.0.0-rc1")}  db:\n${entry("db", "0.1.0")}`;
     expect(await client.charts(repo())).toEqual({
       kind: "done",

@@ -17,11 +17,18 @@ export async function commitInfo(mirror: Mirror, commit: string): Promise<Outcom
 export async function chartInfo(tree: Tree, revision: string): Promise<RevisionInfo> {
   const found = await tree.find("Chart.yaml");
   const blob =
-    found.kind === "done" && found.value.kind === "blob" ? await tree.blob(found.value.sha, "Chart.yaml", MAX_CHART_BYTES) : found;
-  const parsed = blob.kind === "done" && Buffer.isBuffer(blob.value) ? parseYaml(blob.value.toString("utf8"), "Chart.yaml") : undefined;
+    found.kind === "done" && found.value.kind === "blob"
+      ? await tree.blob(found.value.sha, "Chart.yaml", MAX_CHART_BYTES)
+      : found;
+  const parsed =
+    blob.kind === "done" && Buffer.isBuffer(blob.value)
+      ? parseYaml(blob.value.toString("utf8"), "Chart.yaml")
+      : undefined;
   if (parsed?.kind !== "done") return { revision };
   const { description, maintainers } = parsed.value as { description?: unknown; maintainers?: { name?: unknown }[] };
-  const names = Array.isArray(maintainers) ? maintainers.map((one) => one?.name).filter((name) => typeof name === "string") : [];
+  const names = Array.isArray(maintainers)
+    ? maintainers.map((one) => one?.name).filter((name) => typeof name === "string")
+    : [];
   return {
     revision,
     ...(names.length ? { author: names.join(", ").slice(0, 500) } : {}),

@@ -64,11 +64,16 @@ export function gitEnv(allowLocal = false, more: [string, string][] = []): Recor
 }
 
 /** One git command without a remote. */
-export async function git(cwd: string, args: string[], options: { maxBytes?: number; deadlineMs?: number } = {}): Promise<Outcome<string>> {
+export async function git(
+  cwd: string,
+  args: string[],
+  options: { maxBytes?: number; deadlineMs?: number } = {},
+): Promise<Outcome<string>> {
   const { maxBytes = 32_000_000, deadlineMs = 60_000 } = options;
   const ran = await run("git", { args, cwd, env: gitEnv(), deadlineMs, maxBytes });
   if (ran.kind !== "done") return ran.reason === RUN_REASONS.missing ? stop(REPO.tool, "git is not installed") : ran;
-  if (ran.value.code !== 0) return again(REPO.unreachable, `git ${args[0]}: ${redactUrl(ran.value.stderr.trim().slice(0, 500))}`);
+  if (ran.value.code !== 0)
+    return again(REPO.unreachable, `git ${args[0]}: ${redactUrl(ran.value.stderr.trim().slice(0, 500))}`);
   return done(ran.value.stdout.toString("utf8"));
 }
 
@@ -78,7 +83,8 @@ export async function gitRemote(repo: RepoAccess, options: RemoteOptions, moved 
   if (signedIn.kind !== "done") return signedIn;
   const said = await gitWith(signedIn.value, repo, options, moved);
   // An app may have been installed anew, or a role been given: who was refused gets a new token next time.
-  if (said.kind !== "done" && said.reason === REPO.authentication) tokens.refused(signedIn.value.password ?? signedIn.value.bearerToken);
+  if (said.kind !== "done" && said.reason === REPO.authentication)
+    tokens.refused(signedIn.value.password ?? signedIn.value.bearerToken);
   return said;
 }
 
@@ -90,23 +96,35 @@ interface RemoteOptions {
   allowLocal?: boolean;
 }
 
-async function gitWith(signedIn: RepoAccess, repo: RepoAccess, options: RemoteOptions, moved: boolean): Promise<Outcome<string>> {
+async function gitWith(
+  signedIn: RepoAccess,
+  repo: RepoAccess,
+  options: RemoteOptions,
+  moved: boolean,
+): Promise<Outcome<string>> {
   const pin = await pinned(repo);
   if (pin.kind !== "done") return pin;
   const folder = await mkdtemp(join(tmpdir(), "outpost-git-"));
   try {
-    const env = { ...gitEnv(options.allowLocal, pin.value.config), ...(await credentials(signedIn, folder, pin.value.ssh)) };
+    const env = {
+      ...gitEnv(options.allowLocal, pin.value.config),
+      ...(await credentials(signedIn, folder, pin.value.ssh)),
+    };
     const memory = options.args[0] === "ls-remote" ? LS_MEMORY_KIB : FETCH_MEMORY_KIB;
     const ran = await run("/bin/sh", { ...options, args: ["-c", LIMITED, String(memory), ...options.args], env });
     if (ran.kind !== "done") {
-      if (ran.reason === RUN_REASONS.deadline) return again(REPO.unreachable, `${redactUrl(repo.url)} did not answer in time`);
-      return ran.reason === RUN_REASONS.output ? stop(REPO.tooLarge, `${redactUrl(repo.url)} sent more than is accepted`) : ran;
+      if (ran.reason === RUN_REASONS.deadline)
+        return again(REPO.unreachable, `${redactUrl(repo.url)} did not answer in time`);
+      return ran.reason === RUN_REASONS.output
+        ? stop(REPO.tooLarge, `${redactUrl(repo.url)} sent more than is accepted`)
+        : ran;
     }
     if (ran.value.code === 0) return done(ran.value.stdout.toString("utf8"));
     if (ran.value.code === 127) return stop(REPO.tool, "git is not installed");
     if (/^fatal: Out of memory/m.test(ran.value.stderr))
       return stop(REPO.tooLarge, `${redactUrl(repo.url)} sent more than git may hold in memory`);
-    if (moved || isSsh(repo.url) || !/returned error: 30[12378]\b/.test(ran.value.stderr)) return explain(ran.value.stderr, repo);
+    if (moved || isSsh(repo.url) || !/returned error: 30[12378]\b/.test(ran.value.stderr))
+      return explain(ran.value.stderr, repo);
     const to = await redirected(repo);
     if (to.kind !== "done") return to;
     const args = options.args.map((arg) => (arg === repo.url ? to.value.url : arg));
@@ -124,11 +142,29 @@ async function credentials(repo: RepoAccess, folder: string, pin: string[]): Pro
     await writeFile(path, content, { mode: 0o600 });
     return path;
   };
-  if (repo.proxy) Object.assign(env, { HTTPS_PROXY: repo.proxy, HTTP_PROXY: repo.proxy, https_proxy: repo.proxy, http_proxy: repo.proxy });
-  else for (const name of ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"]) copy(env, name);
+  if (repo.proxy)
+    Object.assign(env, {
+      HTTPS_PROXY: repo.proxy,
+      HTTP_PROXY: repo.proxy,
+      https_proxy: repo.proxy,
+      http_proxy: repo.proxy,
+    });
+  else
+    for (const name of ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"])
+      copy(env, name);
   if (repo.noProxy) env.NO_PROXY = env.no_proxy = repo.noProxy;
   if (isSsh(repo.url)) {
-    const options = [...pin, "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "GlobalKnownHostsFile=/dev/null"];
+    const options = [
+      ...pin,
+      "-F",
+      "/dev/null",
+      "-o",
+      "BatchMode=yes",
+      "-o",
+      "ConnectTimeout=10",
+      "-o",
+      "GlobalKnownHostsFile=/dev/null",
+    ];
     options.push("-o", `UserKnownHostsFile=${await file("known_hosts", repo.knownHosts ?? "")}`);
     options.push("-o", `StrictHostKeyChecking=${repo.insecureIgnoreHostKey || repo.insecure ? "no" : "yes"}`);
     if (repo.sshPrivateKey) {
@@ -193,7 +229,8 @@ function copy(env: Record<string, string>, name: string): void {
 const ANSWERS: [RegExp, (url: string, repo: RepoAccess) => Failure][] = [
   [
     /Host key verification failed/i,
-    (url) => stop(REPO.hostKey, `the host key of ${url} is not among the known hosts; add it to argocd-ssh-known-hosts-cm`),
+    (url) =>
+      stop(REPO.hostKey, `the host key of ${url} is not among the known hosts; add it to argocd-ssh-known-hosts-cm`),
   ],
   [
     /certificate|SSL_|self.signed/i,
@@ -215,7 +252,10 @@ const ANSWERS: [RegExp, (url: string, repo: RepoAccess) => Failure][] = [
     /Could not resolve (host|hostname)|Name or service not known/i,
     (url) => again(REPO.host, `the host of ${url} has no address; look at its spelling and at DNS`),
   ],
-  [/Connection refused|Failed to connect to/i, (url) => again(REPO.connection, `nothing listens at ${url}; look at its port`)],
+  [
+    /Connection refused|Failed to connect to/i,
+    (url) => again(REPO.connection, `nothing listens at ${url}; look at its port`),
+  ],
   [
     /not valid: is this a git repository|not a git repository|expected (packfile|version|flush)|protocol error|bad line length|redirects to something else/i,
     (url) => stop(REPO.notRepository, `${url} answers, but is not a Git repository; look at its path`),
@@ -230,7 +270,9 @@ function denied(url: string, repo: RepoAccess): Failure {
   const has = signsIn(repo);
   return stop(
     REPO.authentication,
-    has ? `${url} does not accept the credentials given for it` : `${url} asks for credentials and none are given for it`,
+    has
+      ? `${url} does not accept the credentials given for it`
+      : `${url} asks for credentials and none are given for it`,
   );
 }
 

@@ -26,8 +26,13 @@ export class GraftedTree extends Tree {
     for (const entry of entries.value) {
       const graft = entry.kind === "submodule" ? this.#grafts.get(entry.sha) : undefined;
       // Without this the same id could stand for a folder with and without the module's files.
-      if (entry.kind === "submodule" && !graft) return stop(REPO.refused, `submodule ${entry.name} has no address in .gitmodules`);
-      known.push(graft ? { ...entry, kind: "tree", sha: `m${entry.sha}:${graft.root}` } : { ...entry, sha: `${prefix}:${entry.sha}` });
+      if (entry.kind === "submodule" && !graft)
+        return stop(REPO.refused, `submodule ${entry.name} has no address in .gitmodules`);
+      known.push(
+        graft
+          ? { ...entry, kind: "tree", sha: `m${entry.sha}:${graft.root}` }
+          : { ...entry, sha: `${prefix}:${entry.sha}` },
+      );
     }
     return done(known);
   }

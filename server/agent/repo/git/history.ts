@@ -37,7 +37,9 @@ export class History {
   async raw(repo: RepoAccess, commit: string): Promise<Outcome<Buffer>> {
     const read = await this.#of(repo).reader.read(commit, MAX_COMMIT_BYTES);
     if (read.kind !== "done") return read;
-    return read.value?.type === "commit" ? done(read.value.content) : stop(REPO.revision, `${redactUrl(repo.url)} has no commit ${commit}`);
+    return read.value?.type === "commit"
+      ? done(read.value.content)
+      : stop(REPO.revision, `${redactUrl(repo.url)} has no commit ${commit}`);
   }
 
   /** Commits that `to` has and `from` has not. */
@@ -48,7 +50,13 @@ export class History {
     return listing;
   }
 
-  async #list({ folder, ready }: Opened, repo: RepoAccess, from: string, to: string, most: number): Promise<Outcome<string[]>> {
+  async #list(
+    { folder, ready }: Opened,
+    repo: RepoAccess,
+    from: string,
+    to: string,
+    most: number,
+  ): Promise<Outcome<string[]>> {
     const made = await ready;
     if (made.kind !== "done") return made;
     const fetched = await gitRemote(repo, {

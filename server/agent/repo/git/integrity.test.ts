@@ -27,12 +27,22 @@ async function ringOf(...names: string[]): Promise<Keyring> {
   );
 }
 
-function asked(name: string, integrity: Partial<Integrity> = {}, more: Partial<SourceAccess["source"]> = {}, ring = keyring): SourceAccess {
+function asked(
+  name: string,
+  integrity: Partial<Integrity> = {},
+  more: Partial<SourceAccess["source"]> = {},
+  ring = keyring,
+): SourceAccess {
   const { source, repo } = bench.source(name, more);
   return {
     source,
     repo: { ...repo, keyring: ring },
-    integrity: { project: "p", mode: "head", keys: ["ana", "expired", "revoked"].map((key) => keys[key]!.slice(-16)), ...integrity },
+    integrity: {
+      project: "p",
+      mode: "head",
+      keys: ["ana", "expired", "revoked"].map((key) => keys[key]!.slice(-16)),
+      ...integrity,
+    },
   };
 }
 const render = async (...sources: SourceAccess[]) => {
@@ -47,13 +57,22 @@ describe("a commit is used only if it is signed by a key that the project permit
     const name = await repository();
     await gpg.signTip(bare(name), keys.ana!);
     expect(await render(asked(name))).toBe("done");
-    for (const key of [keys.ana!, keys.ana!.toLowerCase().slice(-16)]) expect(await render(asked(name, { keys: [key] }))).toBe("done");
+    for (const key of [keys.ana!, keys.ana!.toLowerCase().slice(-16)])
+      expect(await render(asked(name, { keys: [key] }))).toBe("done");
   });
 
   test.each<[string, (name: string) => Promise<unknown>, RegExp]>([
     ["unsigned", async () => {}, /^SignatureMissing: .*git commit -S/],
-    ["signed by a key nobody knows", (name) => gpg.signTip(bare(name), keys.stranger!), /^SignatureKeyUnknown: .*argocd-gpg-keys-cm/],
-    ["signed by a known key that is not permitted", (name) => gpg.signTip(bare(name), keys.other!), /^SignatureKeyNotPermitted: .*other@/],
+    [
+      "signed by a key nobody knows",
+      (name) => gpg.signTip(bare(name), keys.stranger!),
+      /^SignatureKeyUnknown: .*argocd-gpg-keys-cm/,
+    ],
+    [
+      "signed by a known key that is not permitted",
+      (name) => gpg.signTip(bare(name), keys.other!),
+      /^SignatureKeyNotPermitted: .*other@/,
+    ],
     [
       "changed after it was signed",
       (name) => gpg.signTip(bare(name), keys.ana!, { tamper: (text) => text.replace("first commit", "worse commit") }),
@@ -61,7 +80,10 @@ describe("a commit is used only if it is signed by a key that the project permit
     ],
     [
       "with a damaged signature",
-      (name) => gpg.signTip(bare(name), keys.ana!, { tamper: (text) => text.replace(/\n [A-Za-z0-9+/]{20}/, "\n AAAAAAAAAAAAAAAAAAAA") }),
+      (name) =>
+        gpg.signTip(bare(name), keys.ana!, {
+          tamper: (text) => text.replace(/\n [A-Za-z0-9+/]{20}/, "\n AAAAAAAAAAAAAAAAAAAA"),
+        }),
       /^SignatureBad/,
     ],
     [
@@ -82,7 +104,8 @@ describe("a commit is used only if it is signed by a key that the project permit
     ],
     [
       "signed by SSH",
-      (name) => gpg.signTip(bare(name), keys.ana!, { tamper: (text) => text.replaceAll("PGP SIGNATURE", "SSH SIGNATURE") }),
+      (name) =>
+        gpg.signTip(bare(name), keys.ana!, { tamper: (text) => text.replaceAll("PGP SIGNATURE", "SSH SIGNATURE") }),
       /^SignatureMissing: .*GnuPG/,
     ],
     [
@@ -109,7 +132,9 @@ describe("a commit is used only if it is signed by a key that the project permit
     await gpg.signTip(bare(name), keys.revoked!);
     expect(await render(asked(name))).toBe("done");
     await gpg.revoke(keys.revoked!);
-    expect(await render(asked(name, {}, {}, await ringOf("revoked", "ana")))).toMatch(/^SignatureKeyRevoked: .*take this one out/);
+    expect(await render(asked(name, {}, {}, await ringOf("revoked", "ana")))).toMatch(
+      /^SignatureKeyRevoked: .*take this one out/,
+    );
   });
 
   test("what was refused is used as soon as the key is there, and the other way round", async () => {
@@ -155,7 +180,9 @@ describe("tags", () => {
     const commit = await gpg.signTip(bare(name), keys.ana!);
     await bench.git.tag(name, "v1.0.0", commit, "not signed");
     await gpg.signTag(bare(name), keys.ana!, "v1.1.0", commit);
-    await gpg.signTag(bare(name), keys.ana!, "v1.2.0", commit, { tamper: (text) => text.replace("a release", "another") });
+    await gpg.signTag(bare(name), keys.ana!, "v1.2.0", commit, {
+      tamper: (text) => text.replace("a release", "another"),
+    });
     expect(await render(asked(name, {}, { targetRevision: "v1.0.0" }))).toMatch(/^SignatureMissing: tag v1.0.0/);
     expect(await render(asked(name, {}, { targetRevision: "v1.1.0" }))).toBe("done");
     expect(await render(asked(name, {}, { targetRevision: "1.1.*" }))).toBe("done");
@@ -216,7 +243,8 @@ describe("strict", () => {
     const { run } = await import("../../../../test/servers/run.ts");
     const lines = Array.from(
       { length: 1_001 },
-      (_, i) => `commit refs/heads/main\ncommitter T <t@example.com> ${1_700_000_000 + i} +0000\ndata 1\nx\n${i ? "" : `from ${tip}\n`}`,
+      (_, i) =>
+        `commit refs/heads/main\ncommitter T <t@example.com> ${1_700_000_000 + i} +0000\ndata 1\nx\n${i ? "" : `from ${tip}\n`}`,
     );
     await run("git", ["fast-import", "--quiet"], { cwd: bare(name).dir, input: Buffer.from(lines.join("")) });
     tip = await gpg.signTip(bare(name), keys.ana!);
@@ -266,7 +294,11 @@ test("no agent of gpg is left behind, and without gpg that is said by name", asy
   try {
     process.env.PATH = "/nonexistent";
     // A set of keys that nobody has asked with before; the commit itself is known.
-    const request = { ...bench.request("none"), sources: [asked(name, {}, {}, { A: "x" })], freshness: "cached" as const };
+    const request = {
+      ...bench.request("none"),
+      sources: [asked(name, {}, {}, { A: "x" })],
+      freshness: "cached" as const,
+    };
     expect(await bench.service.render(request)).toMatchObject({
       kind: "stop",
       reason: "ToolMissing",

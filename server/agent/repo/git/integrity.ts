@@ -46,15 +46,25 @@ export class Signatures {
   }
 
   /** Why a commit may not be used; undefined when it may. */
-  async refuses(mirror: Mirror, repo: RepoAccess, source: Source, commit: string, wanted: Integrity): Promise<Failure | undefined> {
+  async refuses(
+    mirror: Mirror,
+    repo: RepoAccess,
+    source: Source,
+    commit: string,
+    wanted: Integrity,
+  ): Promise<Failure | undefined> {
     const { mode, keys, since } = wanted;
     const keyring = repo.keyring ?? {};
     const what = (sha: string) => `commit ${sha.slice(0, 12)} of ${redactUrl(repo.url)}`;
     if (keys.length === 0)
-      return stop(SIGNATURE.policy, `project ${wanted.project} demands signed commits of ${redactUrl(repo.url)} and names no keys`);
+      return stop(
+        SIGNATURE.policy,
+        `project ${wanted.project} demands signed commits of ${redactUrl(repo.url)} and names no keys`,
+      );
     const tags = mirror.lastRefs?.annotated ?? {};
     const tag = mirror.lastRefs && namedTag(mirror.lastRefs, source.targetRevision, source.tagPrefix);
-    const annotated = tag !== undefined && Object.hasOwn(tags, tag) && mirror.lastRefs?.tags[tag] === commit ? tag : undefined;
+    const annotated =
+      tag !== undefined && Object.hasOwn(tags, tag) && mirror.lastRefs?.tags[tag] === commit ? tag : undefined;
     if (annotated !== undefined) {
       // Whoever asks for a tag is given what its maker signed.
       const verdict = await this.#tag(mirror, repo, tags[annotated]!, commit, keyring);
@@ -90,7 +100,13 @@ export class Signatures {
   }
 
   /** A signed tag at a commit vouches for it too. */
-  async #byTag(mirror: Mirror, repo: RepoAccess, commit: string, wanted: Integrity, keyring: Keyring): Promise<boolean> {
+  async #byTag(
+    mirror: Mirror,
+    repo: RepoAccess,
+    commit: string,
+    wanted: Integrity,
+    keyring: Keyring,
+  ): Promise<boolean> {
     const { annotated = {}, tags = {} } = mirror.lastRefs ?? {};
     const at = Object.keys(annotated).filter((name) => tags[name] === commit);
     for (const name of at.slice(0, MAX_TAGS)) {
@@ -110,7 +126,11 @@ export class Signatures {
     });
   }
 
-  async #judge(id: string, keyring: Keyring, read: () => Promise<Outcome<Parameters<Verifier["verify"]>[0]>>): Promise<Outcome<Verdict>> {
+  async #judge(
+    id: string,
+    keyring: Keyring,
+    read: () => Promise<Outcome<Parameters<Verifier["verify"]>[0]>>,
+  ): Promise<Outcome<Verdict>> {
     const key = digest([id, keyring]);
     const kept = this.#kept.get(key);
     if (kept && Date.now() - kept.at < KEPT_MS) return done(kept.verdict);
@@ -139,7 +159,9 @@ function refusal(
   const missing = names.filter(
     (name) => !Object.keys(keyring).some((key) => name.endsWith(key.toUpperCase()) || key.toUpperCase().endsWith(name)),
   );
-  const absent = missing.length ? `; of the keys it names ${missing.slice(0, 3).join(", ")} is not in argocd-gpg-keys-cm` : "";
+  const absent = missing.length
+    ? `; of the keys it names ${missing.slice(0, 3).join(", ")} is not in argocd-gpg-keys-cm`
+    : "";
   switch (state) {
     case "Good":
       return stop(

@@ -35,15 +35,21 @@ export class LfsTree extends Tree {
     const entries = await this.#inner.list(id.slice(2));
     if (entries.kind !== "done") return entries;
     // A submodule's id is a commit, which is nobody's but git's.
-    return done(entries.value.map((entry) => (entry.kind === "submodule" ? entry : { ...entry, sha: `l:${entry.sha}` })));
+    return done(
+      entries.value.map((entry) => (entry.kind === "submodule" ? entry : { ...entry, sha: `l:${entry.sha}` })),
+    );
   }
 
   async blob(id: string, path: string, maxBytes = BOUNDS.fileBytes): Promise<Outcome<Buffer>> {
     const blob = await this.#inner.blob(id.slice(2), path, maxBytes);
-    const pointer = blob.kind === "done" && blob.value.length <= MAX_POINTER ? POINTER.exec(blob.value.toString("latin1")) : undefined;
+    const pointer =
+      blob.kind === "done" && blob.value.length <= MAX_POINTER
+        ? POINTER.exec(blob.value.toString("latin1"))
+        : undefined;
     if (!pointer) return blob;
     const size = Number(pointer[2]);
-    if (size > maxBytes) return stop(REPO.tooLarge, `${path}: a file of ${size} bytes in Git LFS is larger than the limit of ${maxBytes}`);
+    if (size > maxBytes)
+      return stop(REPO.tooLarge, `${path}: a file of ${size} bytes in Git LFS is larger than the limit of ${maxBytes}`);
     return this.#content(pointer[1]!, size, path);
   }
 }
@@ -103,7 +109,12 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
     method: "POST",
     authorization: authorization.value,
     headers: { accept: MEDIA, "content-type": MEDIA, "user-agent": "git-lfs/3.0" },
-    body: JSON.stringify({ operation: "download", transfers: ["basic"], hash_algo: "sha256", objects: [{ oid, size }] }),
+    body: JSON.stringify({
+      operation: "download",
+      transfers: ["basic"],
+      hash_algo: "sha256",
+      objects: [{ oid, size }],
+    }),
     maxBytes: MAX_BATCH_BYTES,
     shown,
   });
@@ -115,7 +126,13 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
   const own = new URL(base);
   const href = URL.canParse(action.href) ? new URL(action.href) : undefined;
   const plain = href?.protocol === "http:" && own.protocol === "http:";
-  if (!href || (href.protocol !== "https:" && !plain) || href.username || href.password || refusedFrom(own.hostname)(href.hostname))
+  if (
+    !href ||
+    (href.protocol !== "https:" && !plain) ||
+    href.username ||
+    href.password ||
+    refusedFrom(own.hostname)(href.hostname)
+  )
     return stop(REPO.urlRefused, `${shown}: the server sends to a refused address`);
   // Its own credentials are the repository's host's alone; whoever else keeps the content gets what the server gave for it.
   const same = href.origin === own.origin;
@@ -131,14 +148,17 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
   const failed = refusal(got.value, shown, authorization.value !== undefined);
   if (failed) return failed;
   const fits = got.value.body.length === size && sha256(got.value.body) === oid;
-  return fits ? done(got.value.body) : stop(REPO.refused, `${shown}: the server sent something else than its pointer names`);
+  return fits
+    ? done(got.value.body)
+    : stop(REPO.refused, `${shown}: the server sent something else than its pointer names`);
 }
 
 function actionOf(body: Buffer, oid: string): { href: string; header: Record<string, string> } | undefined {
   try {
     const { objects } = JSON.parse(body.toString("utf8")) as { objects?: Record<string, unknown>[] };
     const object = Array.isArray(objects) ? objects.find((one) => one?.oid === oid) : undefined;
-    const { href, header } = (object?.actions as { download?: { href?: unknown; header?: unknown } } | undefined)?.download ?? {};
+    const { href, header } =
+      (object?.actions as { download?: { href?: unknown; header?: unknown } } | undefined)?.download ?? {};
     if (typeof href !== "string") return undefined;
     const fields = Object.entries(header ?? {}).slice(0, MAX_HEADERS);
     const fit = fields.filter(

@@ -115,7 +115,9 @@ export class Mirror {
       read = await this.#reader.read(sha, MAX_TAG_BYTES);
     }
     if (read.kind !== "done") return read;
-    return read.value?.type === "tag" ? done(read.value.content) : stop(REPO.revision, `${redactUrl(repo.url)} has no tag ${sha}`);
+    return read.value?.type === "tag"
+      ? done(read.value.content)
+      : stop(REPO.revision, `${redactUrl(repo.url)} has no tag ${sha}`);
   }
 
   async remove(): Promise<void> {
@@ -170,12 +172,19 @@ export class Mirror {
       });
     const exact = await fetch(`${commit}:refs/outpost/${commit}`, [`--depth=${repo.depth ?? 1}`]);
     // A server may refuse commits that no ref points at; then the history of every branch is the only way to one.
-    return exact.kind !== "done" && exact.reason === REPO.revision ? fetch("+refs/heads/*:refs/outpost/heads/*", []) : exact;
+    return exact.kind !== "done" && exact.reason === REPO.revision
+      ? fetch("+refs/heads/*:refs/outpost/heads/*", [])
+      : exact;
   }
 
   /** Keeps the commits used last and packs them together. */
   async #tidy(): Promise<void> {
-    const refs = await git(this.#folder, ["for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/outpost"]);
+    const refs = await git(this.#folder, [
+      "for-each-ref",
+      "--sort=-committerdate",
+      "--format=%(refname)",
+      "refs/outpost",
+    ]);
     if (refs.kind !== "done") return;
     const used = new Set(this.#roots.keys());
     for (const ref of refs.value.split("\n").filter(Boolean).slice(KEPT_COMMITS)) {

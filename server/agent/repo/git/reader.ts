@@ -88,7 +88,12 @@ export class GitReader {
         this.#header = { sha: match[1]!, type: match[2] as GitObject["type"], size: Number(match[3]) };
         if (this.#header.size > waiting.maxBytes) {
           // The only way not to read it is a new process; whoever waits behind is asked again.
-          this.#restart(stop(REPO.tooLarge, `an object of ${this.#header.size} bytes is larger than the limit of ${waiting.maxBytes}`));
+          this.#restart(
+            stop(
+              REPO.tooLarge,
+              `an object of ${this.#header.size} bytes is larger than the limit of ${waiting.maxBytes}`,
+            ),
+          );
           return;
         }
       }

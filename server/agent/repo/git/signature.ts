@@ -24,7 +24,14 @@ const MAX_SIGNATURE = 64_000;
 const MAX_KEYS = 1_000;
 const MAX_HOMES = 20;
 // Nothing that runs on, nothing from the network, nobody's configuration.
-const OPTIONS = ["--no-options", "--batch", "--no-tty", "--no-autostart", "--disable-dirmngr", "--no-auto-key-retrieve"];
+const OPTIONS = [
+  "--no-options",
+  "--batch",
+  "--no-tty",
+  "--no-autostart",
+  "--disable-dirmngr",
+  "--no-auto-key-retrieve",
+];
 const NONE: Verdict = { state: "None", keys: [] };
 
 /** The signature of a commit: its header `gpgsig`, over all the rest. Undefined when there is none. */
@@ -68,14 +75,25 @@ export class Verifier {
   async verify(signed: Signed | undefined, keyring: Keyring): Promise<Outcome<Verdict>> {
     if (!signed || !/^-----BEGIN PGP SIGNATURE-----\r?\n/.test(signed.signature)) return done(NONE);
     const { payload, signature } = signed;
-    if (signature.length > MAX_SIGNATURE || signature.split("-----BEGIN").length > 2) return done({ state: "Bad", keys: [] });
+    if (signature.length > MAX_SIGNATURE || signature.split("-----BEGIN").length > 2)
+      return done({ state: "Bad", keys: [] });
     const home = await this.#home(keyring);
     if (home.kind !== "done") return home;
     const work = await mkdtemp(join(home.value, "sig-"));
     try {
       const file = join(work, "signature");
       await writeFile(file, signature, { encoding: "latin1", mode: 0o600 });
-      const args = ["--trust-model", "always", "--no-auto-check-trustdb", "--status-fd", "1", "--verify", "--", file, "-"];
+      const args = [
+        "--trust-model",
+        "always",
+        "--no-auto-check-trustdb",
+        "--status-fd",
+        "1",
+        "--verify",
+        "--",
+        file,
+        "-",
+      ];
       const ran = await this.#gpg(home.value, args, payload);
       return ran.kind === "done" ? done(judge(ran.value)) : ran;
     } finally {
@@ -121,7 +139,9 @@ export class Verifier {
       maxBytes: 1_000_000,
     });
     if (ran.kind === "done") return done(ran.value.stdout.toString("utf8"));
-    return ran.reason === "ToolMissing" ? stop(REPO.tool, "gpg is not installed: signatures cannot be verified without it") : ran;
+    return ran.reason === "ToolMissing"
+      ? stop(REPO.tool, "gpg is not installed: signatures cannot be verified without it")
+      : ran;
   }
 }
 
@@ -147,10 +167,15 @@ function judge(status: string): Verdict {
   const [word = "", id = "", ...rest] = found[0]!;
   if (word === "ERRSIG") {
     const fingerprint = rest[5] && /^[0-9A-F]{16,64}$/i.test(rest[5]) ? rest[5] : id;
-    return { state: rest[4] === NO_PUBLIC_KEY ? "UnknownKey" : "Bad", signer: fingerprint, keys: [fingerprint.toUpperCase()] };
+    return {
+      state: rest[4] === NO_PUBLIC_KEY ? "UnknownKey" : "Bad",
+      signer: fingerprint,
+      keys: [fingerprint.toUpperCase()],
+    };
   }
   const valid = lines.filter(([first]) => first === "VALIDSIG");
-  const keys = valid.length === 1 ? [valid[0]![1]!, valid[0]!.at(-1)!].map((key) => key.toUpperCase()) : [id.toUpperCase()];
+  const keys =
+    valid.length === 1 ? [valid[0]![1]!, valid[0]!.at(-1)!].map((key) => key.toUpperCase()) : [id.toUpperCase()];
   // Good without the line that names the key would be good by nobody.
   const state = STATES[word]!;
   if (state === "Good" && valid.length !== 1) return { state: "Bad", keys };

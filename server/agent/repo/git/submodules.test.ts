@@ -18,7 +18,11 @@ const tip = async (name: string) => (await bench.git.repository(name).tip("refs/
 const modules = (...all: [path: string, url: string][]) =>
   all.map(([path, url]) => `[submodule "${path}"]\n\tpath = ${path}\n\turl = ${url}\n`).join("");
 const asked = (name: string, repo: Partial<RepoAccess> = {}, path = "."): RenderRequest =>
-  bench.request(name, { path, directory: { recurse: true } }, { repo: { url: bench.git.cloneUrl(name), submodules: true, ...repo } });
+  bench.request(
+    name,
+    { path, directory: { recurse: true } },
+    { repo: { url: bench.git.cloneUrl(name), submodules: true, ...repo } },
+  );
 
 describe("submodules", () => {
   test("their files are where git would put them, nested ones too, by addresses beside the repository", async () => {
@@ -37,7 +41,9 @@ describe("submodules", () => {
     expect(await bench.names(asked(name, {}, "lib/m/deep"))).toEqual(["inner"]);
     // Without leave they are not there.
     expect(await bench.names(asked(name, { submodules: false }))).toEqual(["a"]);
-    expect(await bench.names(asked(name, { submodules: false }, "lib/m"))).toMatch(/^SourceUnsupported: .*allow submodules/);
+    expect(await bench.names(asked(name, { submodules: false }, "lib/m"))).toMatch(
+      /^SourceUnsupported: .*allow submodules/,
+    );
   });
 
   test("the key tells with and without apart, and another commit of the module is another content", async () => {
@@ -67,7 +73,9 @@ describe("submodules", () => {
     expect(await bench.names(asked(name, own))).toMatch(/^RepositoryUrlRefused: .*another host/);
     const way = (url: string): Partial<RepoAccess> => ({ ways: [{ url, ...own }] });
     expect(await bench.names(asked(name, way(`http://localhost:${bench.git.port}/`)))).toEqual(["c"]);
-    expect(await bench.names(asked(name, way(`http://localhost:${bench.git.port}/clos`)))).toMatch(/^RepositoryUrlRefused/);
+    expect(await bench.names(asked(name, way(`http://localhost:${bench.git.port}/clos`)))).toMatch(
+      /^RepositoryUrlRefused/,
+    );
   });
 
   test("the parent's credentials go only where the project permits, and the answer says so", async () => {
@@ -75,7 +83,11 @@ describe("submodules", () => {
     await bench.git.createRepository("secret", { users, files: { "s.yaml": configMap("s") } });
     await bench.git.createRepository("above", {
       users,
-      files: { "a.yaml": configMap("a"), ".gitmodules": modules(["m", "../secret.git"]), m: { module: await tip("secret") } },
+      files: {
+        "a.yaml": configMap("a"),
+        ".gitmodules": modules(["m", "../secret.git"]),
+        m: { module: await tip("secret") },
+      },
     });
     const own = { username: "ana", password: new Secret("pw") };
     const above = bench.git.cloneUrl("above");
@@ -88,7 +100,10 @@ describe("submodules", () => {
     expect(await names()).toEqual(["a", "s"]);
   });
 
-  const one = (path: string, url: string, more = "") => ({ ".gitmodules": modules([path, url]) + more, m: { module: "1".repeat(40) } });
+  const one = (path: string, url: string, more = "") => ({
+    ".gitmodules": modules([path, url]) + more,
+    m: { module: "1".repeat(40) },
+  });
   test.each<[string, () => Record<string, string | { module: string } | { link: string }>, RegExp]>([
     ["a command as address", () => one("m", "ext::sh -c id"), /^RepositoryUrlRefused: submodule m/],
     ["another helper", () => one("m", "transport::x"), /^RepositoryUrlRefused/],
@@ -98,7 +113,11 @@ describe("submodules", () => {
     ["an argument as host", () => one("m", "ssh://-oProxyCommand=id/x"), /^RepositoryUrlRefused/],
     ["above the host", () => one("m", "../../../../x.git"), /^RepositoryUrlRefused: .*above its host/],
     ["a cloud's metadata", () => one("m", "http://169.254.169.254/x.git"), /^RepositoryUrlRefused/],
-    ["a path that a server may read as one above", () => one("m", "https://h.example/team/..%2fx.git"), /^RepositoryUrlRefused: .*plainly/],
+    [
+      "a path that a server may read as one above",
+      () => one("m", "https://h.example/team/..%2fx.git"),
+      /^RepositoryUrlRefused: .*plainly/,
+    ],
     ["the same beside it", () => one("m", "../team/%2e%2e/x.git"), /^RepositoryUrlRefused: .*plainly/],
     ["a password in the address", () => one("m", "https://a:b@h.example/x.git"), /^RepositoryUrlRefused: .*password/],
     ["a command for updates", () => one("m", "../x.git", "\tupdate = !id\n"), /^SourceRefused: .*command/],
@@ -121,8 +140,16 @@ describe("submodules", () => {
       /^SourceRefused: .*link/,
     ],
     ["modules by a link", () => ({ ".gitmodules": { link: "x" }, x: modules(["m", "../x.git"]) }), /^SourceRefused/],
-    ["what is not a configuration", () => ({ ".gitmodules": "[[[[", m: { module: "1".repeat(40) } }), /^ManifestInvalid/],
-    ["a module without an address", () => ({ m: { module: "1".repeat(40) } }), /^SourceRefused: submodule m has no address/],
+    [
+      "what is not a configuration",
+      () => ({ ".gitmodules": "[[[[", m: { module: "1".repeat(40) } }),
+      /^ManifestInvalid/,
+    ],
+    [
+      "a module without an address",
+      () => ({ m: { module: "1".repeat(40) } }),
+      /^SourceRefused: submodule m has no address/,
+    ],
     ["a commit that is not there", () => one("m", "../r0.git"), /^RevisionNotFound: submodule m/],
     [
       "more than twenty",
@@ -178,13 +205,20 @@ describe("Git LFS", () => {
 
   test("in a submodule they are its own host's", async () => {
     const module = await bench.repository({ "m.yaml": lfs.put(configMap("below")) });
-    const name = await bench.repository({ ".gitmodules": modules(["m", `../${module}.git`]), m: { module: await tip(module) } });
+    const name = await bench.repository({
+      ".gitmodules": modules(["m", `../${module}.git`]),
+      m: { module: await tip(module) },
+    });
     const repo = { url: `${lfs.url}/${name}.git`, enableLfs: true, submodules: true };
     expect(await bench.names(bench.request(name, { path: "m" }, { repo }))).toEqual(["below"]);
   });
 
   const at = (href: string) => () =>
-    lfs.answer(({ oid, size }) => ({ oid, size, actions: { download: { href, header: { Authorization: "x", Host: "h" } } } }));
+    lfs.answer(({ oid, size }) => ({
+      oid,
+      size,
+      actions: { download: { href, header: { Authorization: "x", Host: "h" } } },
+    }));
   test.each<[string, () => void, RegExp]>([
     ["a cloud's metadata", at("http://169.254.169.254/latest"), /^RepositoryUrlRefused/],
     ["a file", at("file:///etc/passwd"), /^RepositoryUrlRefused/],
@@ -195,10 +229,18 @@ describe("Git LFS", () => {
       () => lfs.give((to) => void to.writeHead(302, { location: "http://169.254.169.254/" }).end()),
       /^RepositoryUrlRefused/,
     ],
-    ["another content", () => lfs.give((to) => void to.end("x".repeat(configMap("hostile").length))), /^SourceRefused: .*something else/],
+    [
+      "another content",
+      () => lfs.give((to) => void to.end("x".repeat(configMap("hostile").length))),
+      /^SourceRefused: .*something else/,
+    ],
     ["a shorter content", () => lfs.give((to) => void to.end("x")), /^SourceRefused/],
     ["a longer content", () => lfs.give((to) => void to.end("x".repeat(100_000))), /^SourceTooLarge/],
-    ["nothing", () => lfs.answer(({ oid, size }) => ({ oid, size, error: { code: 404 } })), /^PathNotFound: .*git lfs push/],
+    [
+      "nothing",
+      () => lfs.answer(({ oid, size }) => ({ oid, size, error: { code: 404 } })),
+      /^PathNotFound: .*git lfs push/,
+    ],
     ["what is not an answer", () => lfs.answer(() => "x"), /^PathNotFound/],
     ["an answer without end", () => lfs.answer(() => ({ x: "x".repeat(200_000) })), /^SourceTooLarge/],
   ])("a server that gives %s is refused by name", async (_, prepare, want) => {
@@ -230,8 +272,8 @@ describe("Git LFS", () => {
 
   test("over SSH it is said by name that it is not read", async () => {
     const name = await bench.repository({ "a.yaml": lfs.put(configMap("ssh")) });
-    expect(await bench.names(bench.request(name, {}, { repo: { url: bench.git.cloneUrl(name), enableLfs: true } }))).toMatch(
-      /^(RepositoryNotFound|RepositoryUnreachable)/,
-    );
+    expect(
+      await bench.names(bench.request(name, {}, { repo: { url: bench.git.cloneUrl(name), enableLfs: true } })),
+    ).toMatch(/^(RepositoryNotFound|RepositoryUnreachable)/);
   });
 });

@@ -22,7 +22,12 @@ interface Module {
 export type Open = (repo: RepoAccess, commit: string) => Promise<Outcome<Tree>>;
 
 /** A commit's files with those of its submodules in their places, and of theirs. */
-export async function withModules(tree: Tree, repo: RepoAccess, open: Open, allowLocal = false): Promise<Outcome<Tree>> {
+export async function withModules(
+  tree: Tree,
+  repo: RepoAccess,
+  open: Open,
+  allowLocal = false,
+): Promise<Outcome<Tree>> {
   const grafts = new Map<string, Tree>();
   const add = async (at: Tree, from: RepoAccess, depth: number): Promise<Outcome<void>> => {
     const modules = await modulesOf(at);
@@ -31,13 +36,16 @@ export async function withModules(tree: Tree, repo: RepoAccess, open: Open, allo
       const commit = await gitlink(at, module);
       if (commit.kind !== "done") return commit;
       if (commit.value === undefined || grafts.has(commit.value)) continue;
-      if (depth >= MAX_DEPTH) return stop(REPO.tooLarge, `submodule ${module.path} is nested more than ${MAX_DEPTH} deep`);
+      if (depth >= MAX_DEPTH)
+        return stop(REPO.tooLarge, `submodule ${module.path} is nested more than ${MAX_DEPTH} deep`);
       if (grafts.size >= MAX_MODULES) return stop(REPO.tooLarge, `the source has more than ${MAX_MODULES} submodules`);
       const access = wayTo(module, from, repo, allowLocal);
       if (access.kind !== "done") return access;
       const opened = await open(access.value, commit.value);
       if (opened.kind !== "done") {
-        const why = lends(repo, access.value.url) ? "" : "; the project's sourceRepos do not permit it, so no credentials are shown there";
+        const why = lends(repo, access.value.url)
+          ? ""
+          : "; the project's sourceRepos do not permit it, so no credentials are shown there";
         return { ...opened, message: `submodule ${module.path}: ${opened.message}${why}` };
       }
       grafts.set(commit.value, opened.value);
@@ -77,19 +85,25 @@ async function modulesOf(tree: Tree): Promise<Outcome<Module[]>> {
     const module = modules.get(name) ?? { name, path: "", url: "" };
     modules.set(name, module);
     if (field === "update" && value.trim().startsWith("!"))
-      return stop(REPO.refused, `submodule ${JSON.stringify(name.slice(0, 100))} wants to run a command, which is refused`);
+      return stop(
+        REPO.refused,
+        `submodule ${JSON.stringify(name.slice(0, 100))} wants to run a command, which is refused`,
+      );
     if (field !== "update") module[field as "path" | "url"] = value;
   }
   for (const module of modules.values()) {
     const why = refuses(module);
-    if (why) return stop(REPO.refused, `submodule ${JSON.stringify(module.name.slice(0, 100))} ${why}, which is refused`);
+    if (why)
+      return stop(REPO.refused, `submodule ${JSON.stringify(module.name.slice(0, 100))} ${why}, which is refused`);
   }
   return done([...modules.values()]);
 }
 
 function refuses({ name, path }: Module): string | undefined {
-  const bad = (text: string) => text.startsWith("-") || text.length > 1_000 || /\p{Cc}/u.test(text) || text.includes("\\");
-  const leaves = (text: string) => text.startsWith("/") || text.split("/").some((part) => part !== "" && DANGEROUS.test(part));
+  const bad = (text: string) =>
+    text.startsWith("-") || text.length > 1_000 || /\p{Cc}/u.test(text) || text.includes("\\");
+  const leaves = (text: string) =>
+    text.startsWith("/") || text.split("/").some((part) => part !== "" && DANGEROUS.test(part));
   if (bad(name) || leaves(name)) return "has a name that leads elsewhere";
   if (path === "" || bad(path) || leaves(path)) return `has the path ${JSON.stringify(path.slice(0, 100))}`;
   return undefined;
@@ -103,7 +117,8 @@ async function gitlink(tree: Tree, { path }: Module): Promise<Outcome<string | u
     const entries = await tree.list(at);
     if (entries.kind !== "done") return entries;
     const entry = entries.value.find(({ name }) => name === part);
-    if (entry?.kind === "link") return stop(REPO.refused, `submodule path ${path} goes through a link, which is refused`);
+    if (entry?.kind === "link")
+      return stop(REPO.refused, `submodule path ${path} goes through a link, which is refused`);
     if (i === parts.length - 1) return done(entry?.kind === "submodule" ? entry.sha : undefined);
     if (entry?.kind !== "tree") return done(undefined);
     at = entry.sha;
@@ -112,9 +127,16 @@ async function gitlink(tree: Tree, { path }: Module): Promise<Outcome<string | u
 }
 
 /** How to get into a module: beside its parent with the parent's credentials, elsewhere only by what is kept for that place. */
-function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess, allowLocal: boolean): Outcome<RepoAccess> {
-  const refuse = (why: string) => stop(REPO.urlRefused, `submodule ${path}: address ${redactUrl(given).slice(0, 200)} ${why}`);
-  if (!given || given.length > 2_048 || given.startsWith("-") || /[\p{Cc}\s\\]/u.test(given)) return refuse("is refused");
+function wayTo(
+  { path, url: given }: Module,
+  parent: RepoAccess,
+  top: RepoAccess,
+  allowLocal: boolean,
+): Outcome<RepoAccess> {
+  const refuse = (why: string) =>
+    stop(REPO.urlRefused, `submodule ${path}: address ${redactUrl(given).slice(0, 200)} ${why}`);
+  if (!given || given.length > 2_048 || given.startsWith("-") || /[\p{Cc}\s\\]/u.test(given))
+    return refuse("is refused");
   if (given.includes("::") || /^(file|ext|fd|git):/i.test(given) || given.startsWith("/"))
     return refuse("is refused: only https, ssh and paths beside the repository are read");
   const url = /^\.\.?\//.test(given) ? beside(parent.url, given) : given;
@@ -123,10 +145,14 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
   if (/^[a-z]+:\/\/[^/]*:[^/]*@/i.test(url)) return refuse("has a password; keep it in a credential template");
   const { ways = [], enableLfs, proxy, noProxy, knownHosts } = top;
   const normal = normaliseUrl(url);
-  const way = ways.filter(({ url: prefix }) => isBelow(normal, normaliseUrl(prefix))).sort((a, b) => b.url.length - a.url.length)[0];
+  const way = ways
+    .filter(({ url: prefix }) => isBelow(normal, normaliseUrl(prefix)))
+    .sort((a, b) => b.url.length - a.url.length)[0];
   // What a template lent to the parent is for addresses below the template's own.
-  const same = placeOf(url) === placeOf(parent.url) && (!parent.lentBelow || isBelow(normal, normaliseUrl(parent.lentBelow)));
-  if (!way && !same && placeOf(url) === placeOf(parent.url)) return gitAccess(anonymous({ ...parent, url }), { allowLocal });
+  const same =
+    placeOf(url) === placeOf(parent.url) && (!parent.lentBelow || isBelow(normal, normaliseUrl(parent.lentBelow)));
+  if (!way && !same && placeOf(url) === placeOf(parent.url))
+    return gitAccess(anonymous({ ...parent, url }), { allowLocal });
   if (!way && !same) return refuse("is on another host, for which no repository or credential template is kept");
   const full: RepoAccess = way
     ? { ...(signsIn(way) ? {} : { proxy, noProxy, knownHosts }), ...way, url, enableLfs, ways }
@@ -160,7 +186,8 @@ function placeOf(url: string): string {
   return URL.canParse(normal) ? new URL(normal).origin : normal;
 }
 
-const isBelow = (url: string, prefix: string): boolean => url === prefix || url.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);
+const isBelow = (url: string, prefix: string): boolean =>
+  url === prefix || url.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);
 
 /** `../other.git` as git means it: the parent's address is a folder. Undefined above the first part of the path. */
 function beside(parent: string, relative: string): string | undefined {

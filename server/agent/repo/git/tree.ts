@@ -18,7 +18,14 @@ export interface Found {
 }
 
 /** What one source may cost. A user who needs more splits the path. */
-export const BOUNDS = { fileBytes: 10_000_000, totalBytes: 100_000_000, files: 20_000, depth: 32, links: 40, treeBytes: 8_000_000 };
+export const BOUNDS = {
+  fileBytes: 10_000_000,
+  totalBytes: 100_000_000,
+  files: 20_000,
+  depth: 32,
+  links: 40,
+  treeBytes: 8_000_000,
+};
 
 // Names that mean something to git or to the file system on some platform.
 export const DANGEROUS = /^(\.\.?|\.git|git~\d+|)$|\//i;
@@ -49,12 +56,16 @@ export abstract class Tree {
         const target = await this.blob(entry.sha, path, 4_096);
         if (target.kind !== "done") return target;
         const to = target.value.toString("utf8");
-        if (to.startsWith("/")) return stop(REPO.escape, `${[...at.map((a) => a.name), name].join("/")} is a link out of the repository`);
+        if (to.startsWith("/"))
+          return stop(REPO.escape, `${[...at.map((a) => a.name), name].join("/")} is a link out of the repository`);
         left = [...segments(to), ...left];
         continue;
       }
       if (entry.kind === "submodule")
-        return stop(REPO.unsupported, `path ${path} is in a submodule, which is not fetched; allow submodules for this repository`);
+        return stop(
+          REPO.unsupported,
+          `path ${path} is in a submodule, which is not fetched; allow submodules for this repository`,
+        );
       if (entry.kind === "blob") {
         if (left.length) return stop(REPO.path, `path ${path} is not in the repository`);
         return done({ path: [...at.map((a) => a.name), name].join("/"), kind: "blob", sha: entry.sha });
@@ -103,14 +114,16 @@ export class GitTree extends Tree {
     if (read.value?.type !== "tree") return stop(REPO.path, `${sha} is not a directory`);
     const entries = parseTree(read.value.content);
     const bad = entries.find(({ name }) => DANGEROUS.test(name));
-    if (bad) return stop(REPO.refused, `the repository has an entry named ${JSON.stringify(bad.name)}, which is refused`);
+    if (bad)
+      return stop(REPO.refused, `the repository has an entry named ${JSON.stringify(bad.name)}, which is refused`);
     this.#trees.set(sha, entries, entries.length + 1);
     return done(entries);
   }
 
   async blob(sha: string, path: string, maxBytes = BOUNDS.fileBytes): Promise<Outcome<Buffer>> {
     const read = await this.#reader.read(sha, maxBytes);
-    if (read.kind !== "done") return read.reason === REPO.tooLarge ? stop(REPO.tooLarge, `${path}: ${read.message}`) : read;
+    if (read.kind !== "done")
+      return read.reason === REPO.tooLarge ? stop(REPO.tooLarge, `${path}: ${read.message}`) : read;
     return read.value?.type === "blob" ? done(read.value.content) : stop(REPO.path, `${path} is not a file`);
   }
 }

@@ -30,7 +30,9 @@ export function encodeAnnouncements(all: readonly Announcement[]): Buffer {
       ...TEXTS.flatMap(([field, name]) => (given[name] === undefined ? [] : [text(field, given[name])])),
       ...(given.required ? [flagField(REQUIRED)] : []),
       ...(given.array ?? []).map((value) => bytes(ARRAY, Buffer.from(value))),
-      ...Object.entries(given.map ?? {}).map(([key, value]) => bytes(MAP, Buffer.concat([text(1, key), text(2, value)]))),
+      ...Object.entries(given.map ?? {}).map(([key, value]) =>
+        bytes(MAP, Buffer.concat([text(1, key), text(2, value)])),
+      ),
     ]);
   return Buffer.concat(all.map((given) => bytes(1, one(given))));
 }
@@ -62,7 +64,8 @@ export function readAnnouncements(value: unknown, at: string): Announcement[] {
   return value.map((one: unknown, i) => {
     const given = (typeof one === "object" && one !== null ? one : {}) as Record<string, unknown>;
     const made: Announcement = { name: "" };
-    for (const [, name] of TEXTS) if (given[name] !== undefined && given[name] !== null) made[name] = String(given[name]);
+    for (const [, name] of TEXTS)
+      if (given[name] !== undefined && given[name] !== null) made[name] = String(given[name]);
     if (!made.name) throw new Error(`${at}[${i}].name is required`);
     if (made.collectionType && !["string", "array", "map"].includes(made.collectionType))
       throw new Error(`${at}[${i}].collectionType must be string, array or map`);

@@ -15,7 +15,11 @@ test("what cannot be lent is a failure with a name, which says no secret and is 
     mkdirSync(join(socket, "in-the-way"), { recursive: true });
     const tries = await Promise.all([askPass.lend(repo), askPass.lend(repo)]);
     for (const one of [...tries, await askPass.lend(repo)]) {
-      expect(one).toMatchObject({ kind: "again", reason: "PluginFailed", message: expect.stringMatching(/cannot be lent/) });
+      expect(one).toMatchObject({
+        kind: "again",
+        reason: "PluginFailed",
+        message: expect.stringMatching(/cannot be lent/),
+      });
       expect(JSON.stringify(one)).not.toContain("canary");
     }
     rmSync(socket, { recursive: true });

@@ -78,7 +78,9 @@ export class AskPass {
           if (stream.destroyed) return;
           stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
           // As gRPC says that there is no such thing.
-          stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": String(found ? STATUS.ok : STATUS.notFound) }));
+          stream.on("wantTrailers", () =>
+            stream.sendTrailers({ "grpc-status": String(found ? STATUS.ok : STATUS.notFound) }),
+          );
           stream.end(found ? frame(encodeCredentials(found)) : undefined);
         });
     });

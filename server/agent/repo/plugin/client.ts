@@ -50,7 +50,9 @@ export class PluginClient {
 
   async traits(): Promise<Outcome<Traits>> {
     const answer = await this.#call(METHODS.check, [Buffer.alloc(0)], CHECK_MS);
-    return answer.kind === "done" ? done({ ...decodeTraits(answer.value.message), digest: answer.value.digest }) : answer;
+    return answer.kind === "done"
+      ? done({ ...decodeTraits(answer.value.message), digest: answer.value.digest })
+      : answer;
   }
 
   /** Whether the plugin takes the application's folder for one of its own. */
@@ -70,7 +72,11 @@ export class PluginClient {
     return answer.kind === "done" ? done(decodeAnnouncements(answer.value.message)) : answer;
   }
 
-  async #call(method: string, requests: Iterable<Buffer>, deadlineMs: number): Promise<Outcome<{ message: Buffer; digest: string }>> {
+  async #call(
+    method: string,
+    requests: Iterable<Buffer>,
+    deadlineMs: number,
+  ): Promise<Outcome<{ message: Buffer; digest: string }>> {
     const socket = dial(this.#socket);
     let session: ClientHttp2Session | undefined;
     const away = (why: string) => again(REPO.plugin, `plugin ${this.name} cannot be asked: ${why}`);
@@ -88,10 +94,14 @@ export class PluginClient {
       });
       failed.catch(() => {});
       const got = await Promise.race([exchange(session, method, requests, deadlineMs), failed]);
-      if (got.status === STATUS.ok) return got.message ? done({ message: got.message, digest: got.digest }) : away("it gave no answer");
+      if (got.status === STATUS.ok)
+        return got.message ? done({ message: got.message, digest: got.digest }) : away("it gave no answer");
       const message = `plugin ${this.name}: ${got.text.slice(0, 2_000)}`;
       if (got.status === STATUS.unavailable) return again(REPO.plugin, message);
-      return stop(got.status === STATUS.exhausted || got.status === STATUS.deadline ? REPO.tooLarge : REPO.plugin, message);
+      return stop(
+        got.status === STATUS.exhausted || got.status === STATUS.deadline ? REPO.tooLarge : REPO.plugin,
+        message,
+      );
     } catch (error) {
       if (passed) return stop(REPO.tooLarge, `plugin ${this.name} did not answer within ${deadlineMs / 1_000} seconds`);
       const { message, code } = error as NodeJS.ErrnoException;
@@ -118,7 +128,12 @@ interface Got {
   digest: string;
 }
 
-async function exchange(session: ClientHttp2Session, method: string, requests: Iterable<Buffer>, deadlineMs: number): Promise<Got> {
+async function exchange(
+  session: ClientHttp2Session,
+  method: string,
+  requests: Iterable<Buffer>,
+  deadlineMs: number,
+): Promise<Got> {
   const stream = session.request({
     ":method": "POST",
     ":path": method,
@@ -144,12 +159,14 @@ async function exchange(session: ClientHttp2Session, method: string, requests: I
     for (const request of requests) {
       // A sidecar may refuse before it has read all.
       if (stream.destroyed || stream.writableEnded) return;
-      if (!stream.write(frame(request))) await Promise.race([new Promise((resolve) => stream.once("drain", resolve)), ended]);
+      if (!stream.write(frame(request)))
+        await Promise.race([new Promise((resolve) => stream.once("drain", resolve)), ended]);
     }
     stream.end();
   };
   const sending = send();
-  for await (const message of unframe(stream as AsyncIterable<Buffer>, MAX_MESSAGE)) got.message ??= Buffer.from(message);
+  for await (const message of unframe(stream as AsyncIterable<Buffer>, MAX_MESSAGE))
+    got.message ??= Buffer.from(message);
   await Promise.all([sending, ended]);
   if (got.status === -1) throw new Error("the answer has no status");
   return got;

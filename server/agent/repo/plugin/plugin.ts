@@ -69,7 +69,8 @@ export class Plugins {
   }
 
   async plan(ask: PluginAsk): Promise<Outcome<PluginPlan>> {
-    if (this.#folder === undefined) return stop(REPO.unsupported, "config management plugins: this repo server has no sidecar for any");
+    if (this.#folder === undefined)
+      return stop(REPO.unsupported, "config management plugins: this repo server has no sidecar for any");
     const chosen = await this.#choose(ask);
     if (chosen.kind !== "done") return chosen;
     const { client, traits } = chosen.value;
@@ -97,7 +98,9 @@ export class Plugins {
       render: async () => {
         const bundle = await bundled(ask, files.value.paths, env.value);
         if (bundle.kind !== "done") return bundle;
-        const made = wants ? await this.#generateWith(client, bundle.value, ask.repo) : await client.generate(bundle.value);
+        const made = wants
+          ? await this.#generateWith(client, bundle.value, ask.repo)
+          : await client.generate(bundle.value);
         return made.kind === "done" ? objectsOf(made.value, client.name) : made;
       },
     });
@@ -126,7 +129,8 @@ export class Plugins {
     const { name } = ask.settings;
     const all = await this.#list();
     const missing = this.#expected.find((one) => !all.some((there) => there === one || there.startsWith(`${one}-`)));
-    if (missing !== undefined && !(name && all.includes(name))) return again(REPO.plugin, `plugin ${missing} is not there yet`);
+    if (missing !== undefined && !(name && all.includes(name)))
+      return again(REPO.plugin, `plugin ${missing} is not there yet`);
     const named = name ? byName(all, name) : done(all);
     if (named.kind !== "done") return named;
     for (const plugin of named.value) {
@@ -140,7 +144,10 @@ export class Plugins {
       if (fits.value) return done({ client, traits: traits.value });
     }
     const where = ask.path || "the root";
-    return stop(REPO.pluginNotFound, name ? `plugin ${name} does not accept ${where}` : `no plugin takes ${where} for its own`);
+    return stop(
+      REPO.pluginNotFound,
+      name ? `plugin ${name} does not accept ${where}` : `no plugin takes ${where} for its own`,
+    );
   }
 
   async #matches(client: PluginClient, traits: Traits, ask: PluginAsk): Promise<Outcome<boolean>> {
@@ -177,8 +184,12 @@ function byName(all: readonly string[], name: string): Outcome<string[]> {
   const versions = all.filter((one) => one.startsWith(`${name}-`) && /^-v?\d/.test(one.slice(name.length)));
   if (versions.length === 1) return done(versions);
   const shown = JSON.stringify(name.slice(0, 100));
-  if (versions.length > 1) return stop(REPO.pluginNotFound, `plugin ${shown} has several versions, name one: ${versions.join(", ")}`);
-  return stop(REPO.pluginNotFound, `there is no plugin ${shown}${all.length ? `; there are ${all.join(", ")}` : " and no other"}`);
+  if (versions.length > 1)
+    return stop(REPO.pluginNotFound, `plugin ${shown} has several versions, name one: ${versions.join(", ")}`);
+  return stop(
+    REPO.pluginNotFound,
+    `there is no plugin ${shown}${all.length ? `; there are ${all.join(", ")}` : " and no other"}`,
+  );
 }
 
 /** What a plugin finds in its environment besides its own: the build environment, and what the source says. */
@@ -194,10 +205,17 @@ function variables({ env, settings, generatePaths }: PluginAsk): Outcome<Variabl
     for (const [i, value] of (array ?? []).entries()) all.push({ name: `${base}_${i}`, value });
   }
   const bad = all.find(({ name, value }) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"));
-  if (bad) return stop(REPO.manifest, `source.plugin: ${JSON.stringify(bad.name.slice(0, 100))} cannot be an environment variable`);
+  if (bad)
+    return stop(
+      REPO.manifest,
+      `source.plugin: ${JSON.stringify(bad.name.slice(0, 100))} cannot be an environment variable`,
+    );
   const size = all.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   if (all.length > MAX_VARIABLES || size > MAX_VARIABLE_BYTES)
-    return stop(REPO.tooLarge, `source.plugin: more than ${MAX_VARIABLES} variables or ${MAX_VARIABLE_BYTES} bytes of them`);
+    return stop(
+      REPO.tooLarge,
+      `source.plugin: more than ${MAX_VARIABLES} variables or ${MAX_VARIABLE_BYTES} bytes of them`,
+    );
   // Who says which files count says that nothing else of a commit does.
   return done(generatePaths ? stable(all) : all);
 }
@@ -213,10 +231,22 @@ const notLent = (plugin: string, url: string): Failure =>
 const stable = (all: Variable[]): Variable[] => all.filter(({ name }) => !name.startsWith("ARGOCD_APP_REVISION"));
 
 /** The files a plugin sees, and what they are: all of the repository, unless the application says which it reads. */
-async function filesOf({ tree, path, generatePaths }: PluginAsk): Promise<Outcome<{ paths: string[]; content: unknown }>> {
-  const wanted = [...new Set([path, ...(generatePaths ?? []).map((one) => (one.startsWith("/") ? one.slice(1) : posix.join(path, one)))])];
+async function filesOf({
+  tree,
+  path,
+  generatePaths,
+}: PluginAsk): Promise<Outcome<{ paths: string[]; content: unknown }>> {
+  const wanted = [
+    ...new Set([
+      path,
+      ...(generatePaths ?? []).map((one) => (one.startsWith("/") ? one.slice(1) : posix.join(path, one))),
+    ]),
+  ];
   // A pattern could mean anything.
-  const paths = generatePaths && !wanted.some((one) => /[*?[\]{}]/.test(one)) ? wanted.map((one) => posix.normalize(one || ".")) : ["."];
+  const paths =
+    generatePaths && !wanted.some((one) => /[*?[\]{}]/.test(one))
+      ? wanted.map((one) => posix.normalize(one || "."))
+      : ["."];
   const kept: string[] = [];
   const content: unknown[] = [];
   for (const one of paths.map((each) => (each === "." ? "" : each.replace(/(?<!\/)\/+$/, ""))).sort()) {

@@ -82,7 +82,8 @@ export function decodeRequest(message: Buffer): StreamRequest {
   throw new Error("a message is neither the description of files nor a part of them");
 }
 
-export const encodeManifests = (manifests: readonly string[]): Buffer => Buffer.concat(manifests.map((one) => text(1, one)));
+export const encodeManifests = (manifests: readonly string[]): Buffer =>
+  Buffer.concat(manifests.map((one) => text(1, one)));
 export const decodeManifests = (message: Buffer): string[] =>
   [...fields(message)].filter(([field]) => field === 1).map(([, v]) => String(v));
 
@@ -105,7 +106,10 @@ export interface PluginTraits {
 
 export const encodeTraits = ({ discovers, wantsGitCredentials }: PluginTraits): Buffer =>
   Buffer.concat([number(1, discovers ? 1 : 0), number(2, wantsGitCredentials ? 1 : 0)]);
-export const decodeTraits = (message: Buffer): PluginTraits => ({ discovers: flag(message, 1), wantsGitCredentials: flag(message, 2) });
+export const decodeTraits = (message: Buffer): PluginTraits => ({
+  discovers: flag(message, 1),
+  wantsGitCredentials: flag(message, 2),
+});
 
 /** One message as gRPC frames it; nothing is compressed. */
 export function frame(message: Buffer): Buffer {
@@ -152,7 +156,8 @@ function varint(value: number): Buffer {
 
 const number = (field: number, value: number): Buffer =>
   value === 0 ? Buffer.alloc(0) : Buffer.concat([varint(field * 8), varint(value)]);
-export const bytes = (field: number, value: Buffer): Buffer => Buffer.concat([varint(field * 8 + 2), varint(value.length), value]);
+export const bytes = (field: number, value: Buffer): Buffer =>
+  Buffer.concat([varint(field * 8 + 2), varint(value.length), value]);
 export const text = (field: number, value: string): Buffer =>
   value === "" && field !== 2 ? Buffer.alloc(0) : bytes(field, Buffer.from(value));
 
@@ -190,4 +195,5 @@ const first = (message: Buffer, wanted: number): Buffer | undefined => {
   for (const [field, value] of fields(message)) if (field === wanted && Buffer.isBuffer(value)) return value;
   return undefined;
 };
-const flag = (message: Buffer, wanted: number): boolean => [...fields(message)].some(([field, value]) => field === wanted && value === 1);
+const flag = (message: Buffer, wanted: number): boolean =>
+  [...fields(message)].some(([field, value]) => field === wanted && value === 1);

@@ -56,7 +56,10 @@ export async function runTool(ask: ToolRun): Promise<Outcome<RunResult>> {
     maxResidentBytes: memoryMiB * 2 ** 20,
   });
   const tooMuch = () =>
-    stop(REPO.tooLarge, `${what} needs more than ${memoryMiB} MiB of memory; OUTPOST_RENDER_MEMORY_MIB of the repo server allows more`);
+    stop(
+      REPO.tooLarge,
+      `${what} needs more than ${memoryMiB} MiB of memory; OUTPOST_RENDER_MEMORY_MIB of the repo server allows more`,
+    );
   if (ran.kind !== "done") return ran.reason === RUN_REASONS.memory ? tooMuch() : explain(ran, ask);
   if (ran.value.code === 127) return stop(REPO.tool, `${tool} is not installed`);
   if (ran.value.code === 0) return ran;
@@ -73,7 +76,8 @@ export async function runTool(ask: ToolRun): Promise<Outcome<RunResult>> {
 }
 
 function explain(failure: Failure, { reason, what }: ToolRun): Failure {
-  if (failure.reason === RUN_REASONS.deadline) return stop(REPO.tooLarge, `${what} did not render within ${DEADLINE_MS / 1_000} seconds`);
+  if (failure.reason === RUN_REASONS.deadline)
+    return stop(REPO.tooLarge, `${what} did not render within ${DEADLINE_MS / 1_000} seconds`);
   if (failure.reason === RUN_REASONS.output) return stop(REPO.tooLarge, `${what} renders to more than is accepted`);
   return failure.kind === "again" ? again(reason, failure.message) : stop(reason, failure.message);
 }

@@ -44,7 +44,11 @@ export async function planDirectory(
 }
 
 /** The files a directory source reads, in order of path: what they hold decides the result, and nothing else does. */
-export async function directoryFiles(tree: Tree, path: string, options: DirectoryParameters): Promise<Outcome<ManifestFile[]>> {
+export async function directoryFiles(
+  tree: Tree,
+  path: string,
+  options: DirectoryParameters,
+): Promise<Outcome<ManifestFile[]>> {
   const base = await tree.find(path);
   if (base.kind !== "done") return base;
   if (base.value.kind !== "tree") return stop(REPO.path, `path ${path} is a file; give the directory that holds it`);
@@ -94,7 +98,10 @@ function selected(path: string, { include, exclude }: DirectoryParameters): bool
 const join = (a: string, b: string): string => (a ? `${a}/${b}` : b);
 
 /** The objects of these files. A file that looks like a manifest and does not parse is an error; any other file is left alone. */
-export async function renderDirectory(tree: Tree, { root, files, jsonnet }: DirectorySource): Promise<Outcome<KubeObject[]>> {
+export async function renderDirectory(
+  tree: Tree,
+  { root, files, jsonnet }: DirectorySource,
+): Promise<Outcome<KubeObject[]>> {
   const plain = files.filter((file) => !file.path.endsWith(".jsonnet"));
   const objects = await plainObjects(tree, plain);
   if (objects.kind !== "done" || !jsonnet) return objects;
@@ -118,7 +125,8 @@ async function plainObjects(tree: Tree, files: readonly ManifestFile[]): Promise
     const { path } = files[i]!;
     if (blob.kind !== "done") return blob;
     size += blob.value.length;
-    if (size > MAX_MANIFEST_BYTES) return stop(REPO.tooLarge, `the manifests have more than ${MAX_MANIFEST_BYTES / 1_000_000} MB together`);
+    if (size > MAX_MANIFEST_BYTES)
+      return stop(REPO.tooLarge, `the manifests have more than ${MAX_MANIFEST_BYTES / 1_000_000} MB together`);
     const text = decode(blob.value);
     if (SKIP.test(text)) continue;
     // Parsing is synchronous: between files others get their turn.
@@ -131,7 +139,8 @@ async function plainObjects(tree: Tree, files: readonly ManifestFile[]): Promise
     }
     const { objects: some, failure } = parseSome(text, path, { nameless: true });
     // What begins with an object was meant to be objects; what has none may be anybody's file.
-    if (failure && (some.length > 0 || ["apiVersion:", "kind:", "metadata:"].every((word) => text.includes(word)))) return failure;
+    if (failure && (some.length > 0 || ["apiVersion:", "kind:", "metadata:"].every((word) => text.includes(word))))
+      return failure;
     if (!failure) for (const object of some) objects.push(object);
   }
   return done(objects);

@@ -5,7 +5,12 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Secret } from "../../../base/secret.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { parseManifests } from "../../../kube/yaml.ts";
-import { type Dependency, type DependencySources, type FetchChart, missingDependencies } from "../charts/dependencies.ts";
+import {
+  type Dependency,
+  type DependencySources,
+  type FetchChart,
+  missingDependencies,
+} from "../charts/dependencies.ts";
 import { openSubcharts } from "../charts/subcharts.ts";
 import { type BuildEnv, expand } from "../files/env.ts";
 import { extract, newBudget, withFolder } from "../files/extract.ts";
@@ -50,7 +55,12 @@ export interface HelmNeeds {
 }
 
 /** Everything a chart takes: its directory, missing dependencies, value files and parameter files, with the environment put in. */
-export async function planHelm(trees: Trees, chart: string, given: HelmParameters, needs: HelmNeeds): Promise<Outcome<HelmPlan>> {
+export async function planHelm(
+  trees: Trees,
+  chart: string,
+  given: HelmParameters,
+  needs: HelmNeeds,
+): Promise<Outcome<HelmPlan>> {
   const found = await trees.own.find(chart);
   if (found.kind !== "done") return found;
   const dependencies = await missingDependencies(trees.own, found.value.path, needs.dependencies, needs.fetchChart);
@@ -94,7 +104,9 @@ export async function renderHelm(
     if (written.kind !== "done") return written;
     for (const input of source.files.inputs) {
       const inChart = input.root === "source" && (source.chart === "" || input.path.startsWith(`${source.chart}/`));
-      const file = inChart ? done(undefined) : await extract(input.tree, input.path, { to: join(folder, input.root), budget });
+      const file = inChart
+        ? done(undefined)
+        : await extract(input.tree, input.path, { to: join(folder, input.root), budget });
       if (file.kind !== "done") return file;
     }
     for (const { path, content } of source.files.remote) {
@@ -107,7 +119,8 @@ export async function renderHelm(
       if (put.kind !== "done") return put;
     }
     const opened = await openSubcharts(chart, budget, source.helm.skipSchemaValidation === true);
-    if (opened.kind !== "done") return { ...opened, message: `chart ${source.chart || "at the root"}: ${opened.message}` };
+    if (opened.kind !== "done")
+      return { ...opened, message: `chart ${source.chart || "at the root"}: ${opened.message}` };
     const what = `chart ${source.chart || "at the root"}`;
     const flags = await templateArgs(folder, source, context);
     if (flags.kind !== "done") return { ...flags, message: `${what}: ${flags.message}` };
@@ -116,8 +129,11 @@ export async function renderHelm(
     const args = ["template", ...flags.value, ...(cluster ? ["--dry-run=server"] : []), "--", name, chart];
     const kubeconfig = cluster && (await writeKubeconfig(folder, cluster));
     const ran = await runTool({ tool: "helm", args, cwd: chart, folder, reason: REPO.chart, what, kubeconfig });
-    if (ran.kind !== "done") return cluster ? { ...ran, message: ran.message.replaceAll(cluster.address.reveal(), "the cluster") } : ran;
-    return parseManifests(ran.value.stdout.toString("utf8"), `helm output of ${posix.join(source.chart || ".")}`, { nameless: true });
+    if (ran.kind !== "done")
+      return cluster ? { ...ran, message: ran.message.replaceAll(cluster.address.reveal(), "the cluster") } : ran;
+    return parseManifests(ran.value.stdout.toString("utf8"), `helm output of ${posix.join(source.chart || ".")}`, {
+      nameless: true,
+    });
   });
 }
 
@@ -133,7 +149,11 @@ async function writeKubeconfig(folder: string, { address }: ClusterReader): Prom
   return path;
 }
 
-async function templateArgs(folder: string, { files, helm }: HelmSource, context: HelmContext): Promise<Outcome<string[]>> {
+async function templateArgs(
+  folder: string,
+  { files, helm }: HelmSource,
+  context: HelmContext,
+): Promise<Outcome<string[]>> {
   const args: string[] = [];
   const namespace = helm.namespace || context.namespace;
   if (namespace) args.push("--namespace", namespace);
@@ -143,7 +163,10 @@ async function templateArgs(folder: string, { files, helm }: HelmSource, context
     args.push(forceString ? "--set-string" : "--set", `${name}=${escapeSet(value)}`);
   for (const { name, path } of files.files) {
     if (!PARAMETER.test(name))
-      return stop(REPO.refused, `file parameter ${JSON.stringify(name.slice(0, 100))}: a comma or = in a name is written \\, and \\=`);
+      return stop(
+        REPO.refused,
+        `file parameter ${JSON.stringify(name.slice(0, 100))}: a comma or = in a name is written \\, and \\=`,
+      );
     args.push("--set-file", `${name}=${join(folder, path).replace(/[\\,]/g, "\\$&")}`);
   }
   for (const path of files.valueFiles) args.push("--values", oneFile(join(folder, path)));
@@ -154,7 +177,8 @@ async function templateArgs(folder: string, { files, helm }: HelmSource, context
     await writeFile(path, values, { mode: 0o600 });
     args.push("--values", path);
   }
-  for (const version of helm.apiVersions?.length ? helm.apiVersions : (context.apiVersions ?? [])) args.push("--api-versions", version);
+  for (const version of helm.apiVersions?.length ? helm.apiVersions : (context.apiVersions ?? []))
+    args.push("--api-versions", version);
   if (!helm.skipCrds) args.push("--include-crds");
   if (helm.skipSchemaValidation) args.push("--skip-schema-validation");
   if (helm.skipTests) args.push("--skip-tests");

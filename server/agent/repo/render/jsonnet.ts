@@ -41,7 +41,9 @@ export async function planJsonnet(
   }
   const extVars = variables(given.extVars, env);
   const tlas = variables(given.tlas, env);
-  const misfit = [...extVars, ...tlas].find(({ name, value = "" }) => !/^[^=\0]+$/.test(name) || value.length > MAX_VALUE);
+  const misfit = [...extVars, ...tlas].find(
+    ({ name, value = "" }) => !/^[^=\0]+$/.test(name) || value.length > MAX_VALUE,
+  );
   if (misfit)
     return stop(
       REPO.jsonnet,
@@ -85,10 +87,19 @@ const variables = (list: JsonnetVariable[] | undefined, env: BuildEnv): JsonnetV
  * The files that these imports mean: Jsonnet looks beside the file that has them, then in its libraries, the last one first. A place out
  * of the repository that would be looked at is refused, whether something is there or not.
  */
-async function resolve(tree: Tree, from: string, imports: string[], libs: string[], who: string): Promise<Outcome<string[]>> {
+async function resolve(
+  tree: Tree,
+  from: string,
+  imports: string[],
+  libs: string[],
+  who: string,
+): Promise<Outcome<string[]>> {
   const paths: string[] = [];
   for (const name of imports) {
-    const outside = stop(REPO.escape, `${who} imports ${JSON.stringify(name.slice(0, 200))}, which is outside the repository`);
+    const outside = stop(
+      REPO.escape,
+      `${who} imports ${JSON.stringify(name.slice(0, 200))}, which is outside the repository`,
+    );
     if (name.startsWith("/") || name.includes("\0")) return outside;
     for (const folder of [from, ...libs.toReversed()]) {
       const path = posix.normalize(posix.join(folder || ".", name));
@@ -115,11 +126,17 @@ export async function placeJsonnet(tree: Tree, source: JsonnetSource, folder: st
 }
 
 /** The object, or the list of objects, that one file gives. */
-export async function renderJsonnet(folder: string, file: string, source: JsonnetSource): Promise<Outcome<KubeObject[]>> {
+export async function renderJsonnet(
+  folder: string,
+  file: string,
+  source: JsonnetSource,
+): Promise<Outcome<KubeObject[]>> {
   const root = join(folder, "source");
   const args = source.libs.flatMap((lib) => ["-J", join(root, lib)]);
-  for (const { name, value = "", code } of source.extVars) args.push(code ? "--ext-code" : "--ext-str", `${name}=${value}`);
-  for (const { name, value = "", code } of source.tlas) args.push(code ? "--tla-code" : "--tla-str", `${name}=${value}`);
+  for (const { name, value = "", code } of source.extVars)
+    args.push(code ? "--ext-code" : "--ext-str", `${name}=${value}`);
+  for (const { name, value = "", code } of source.tlas)
+    args.push(code ? "--tla-code" : "--tla-str", `${name}=${value}`);
   const ran = await runTool({
     tool: "jsonnet",
     args: [...args, "--", join(root, file)],

@@ -65,7 +65,12 @@ test.each<[name: string, file: Kustomization, settings: KustomizeParameters, wan
     { commonLabels: { a: "2" }, labelWithoutSelector: true },
     "label a is already in labels; set forceCommonLabels to replace it",
   ],
-  ["quotes around a value are not of the value", {}, { commonAnnotations: { a: '"x:y"' } }, { commonAnnotations: { a: "x:y" } }],
+  [
+    "quotes around a value are not of the value",
+    {},
+    { commonAnnotations: { a: '"x:y"' } },
+    { commonAnnotations: { a: "x:y" } },
+  ],
 ])("%s", (_, given, settings, want) => {
   expect(override(given, settings)).toEqual(want);
 });

@@ -3,8 +3,10 @@ import type { KustomizeParameters } from "../types.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a kustomization is the user's; kustomize itself judges its shape.
 export type Kustomization = Record<string, any>;
 
-export const list = (value: unknown): Kustomization[] => (Array.isArray(value) ? value.filter((v) => v && typeof v === "object") : []);
-export const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : []);
+export const list = (value: unknown): Kustomization[] =>
+  Array.isArray(value) ? value.filter((v) => v && typeof v === "object") : [];
+export const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : [];
 
 /** What `kustomize edit set` and `edit add` do to the file, in Argo CD's order; a text is the reason why it cannot be done. */
 export function override(k: Kustomization, o: KustomizeParameters): Kustomization | string {
@@ -31,7 +33,8 @@ export function override(k: Kustomization, o: KustomizeParameters): Kustomizatio
 }
 
 /** Of several with one name the first counts, as in an edited file. */
-const byName = (all: Kustomization[]): Map<unknown, Kustomization> => new Map(all.toReversed().map((one) => [one.name, one]));
+const byName = (all: Kustomization[]): Map<unknown, Kustomization> =>
+  new Map(all.toReversed().map((one) => [one.name, one]));
 
 function withImages(old: Kustomization[], changes: readonly string[]): Kustomization[] | string {
   const before = byName(old);
@@ -47,7 +50,10 @@ function withImages(old: Kustomization[], changes: readonly string[]): Kustomiza
 
 /** `*` stands for what the file has already. */
 function kept(image: Kustomization, before: Kustomization | undefined): Kustomization {
-  const entries = Object.entries(image).map(([field, value]) => [field, value === "*" && field !== "name" ? before?.[field] : value]);
+  const entries = Object.entries(image).map(([field, value]) => [
+    field,
+    value === "*" && field !== "name" ? before?.[field] : value,
+  ]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
@@ -77,12 +83,15 @@ function addLabels(k: Kustomization, o: KustomizeParameters): string | undefined
   if (!labelWithoutSelector) {
     if (labelIncludeTemplates) return "labelIncludeTemplates is for labels without selectors; set labelWithoutSelector";
     const taken = takenIn(k.commonLabels, commonLabels);
-    if (taken && !forceCommonLabels) return `label ${taken} is already in commonLabels; set forceCommonLabels to replace it`;
+    if (taken && !forceCommonLabels)
+      return `label ${taken} is already in commonLabels; set forceCommonLabels to replace it`;
     k.commonLabels = { ...k.commonLabels, ...unquoted(commonLabels) };
     return undefined;
   }
   const labels = list(k.labels);
-  const at = labels.findIndex((one) => !one.includeSelectors && (one.includeTemplates ?? false) === labelIncludeTemplates);
+  const at = labels.findIndex(
+    (one) => !one.includeSelectors && (one.includeTemplates ?? false) === labelIncludeTemplates,
+  );
   const pairs = labels[at]?.pairs;
   const taken = takenIn(pairs, commonLabels);
   if (taken && !forceCommonLabels) return `label ${taken} is already in labels; set forceCommonLabels to replace it`;
@@ -96,7 +105,10 @@ function addLabels(k: Kustomization, o: KustomizeParameters): string | undefined
   return undefined;
 }
 
-function addAnnotations(k: Kustomization, { commonAnnotations = {}, forceCommonAnnotations }: KustomizeParameters): string | undefined {
+function addAnnotations(
+  k: Kustomization,
+  { commonAnnotations = {}, forceCommonAnnotations }: KustomizeParameters,
+): string | undefined {
   if (Object.keys(commonAnnotations).length === 0) return undefined;
   const taken = takenIn(k.commonAnnotations, commonAnnotations);
   if (taken && !forceCommonAnnotations)
@@ -110,4 +122,6 @@ const takenIn = (old: object | null | undefined, added: object): string | undefi
 
 /** Quotes around a whole value are kustomize's own. */
 const unquoted = (pairs: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(pairs).map(([name, value]) => [name, /^".*"$/s.test(value) ? value.slice(1, -1) : value]));
+  Object.fromEntries(
+    Object.entries(pairs).map(([name, value]) => [name, /^".*"$/s.test(value) ? value.slice(1, -1) : value]),
+  );

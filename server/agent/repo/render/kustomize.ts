@@ -34,10 +34,16 @@ export async function planKustomize(
   env: BuildEnv,
 ): Promise<Outcome<KustomizeSource>> {
   if (given.version)
-    return stop(REPO.unsupported, `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`);
+    return stop(
+      REPO.unsupported,
+      `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`,
+    );
   // Nothing here depends on it; one that is none is a mistake all the same.
   if (given.kubeVersion && kubeVersionOf(given.kubeVersion) === undefined)
-    return stop(REPO.kustomize, `kubeVersion ${JSON.stringify(given.kubeVersion.slice(0, 64))} is not a version; write 1.33.0`);
+    return stop(
+      REPO.kustomize,
+      `kubeVersion ${JSON.stringify(given.kubeVersion.slice(0, 64))} is not a version; write 1.33.0`,
+    );
   const present = await withoutMissing(tree, path, substituted(given, env));
   if (present.kind !== "done") return present;
   const overrides = present.value;
@@ -60,7 +66,8 @@ export async function planKustomize(
     const refused = forbidden(effective);
     if (refused) return stop(REPO.refused, `${where}: ${refused}`);
     for (const base of ["resources", "bases", "components"].flatMap((field) => strings(effective[field]))) {
-      if (isRemote(base)) return stop(REPO.refused, `${where}: remote base ${base.slice(0, 200)} is refused; keep it in the repository`);
+      if (isRemote(base))
+        return stop(REPO.refused, `${where}: remote base ${base.slice(0, 200)} is refused; keep it in the repository`);
       if (base.startsWith("/")) return stop(REPO.escape, `${where}: ${base.slice(0, 200)} is outside the repository`);
       const target = posix.normalize(posix.join(next.path || ".", base));
       if (target === ".." || target.startsWith("../"))
@@ -69,7 +76,10 @@ export async function planKustomize(
       pending.push({ path: target === "." ? "" : target.replace(/(?<!\/)\/+$/, ""), first: false });
     }
   }
-  return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)), overrides });
+  return done({
+    inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)),
+    overrides,
+  });
 }
 
 /** Images and labels take the build environment; annotations only when told to. */
@@ -115,16 +125,19 @@ async function readKustomization(tree: Tree, path: string): Promise<Outcome<{ co
 
 /** Features that reach the network or run programs, and every file reference that is a URL. */
 function forbidden(k: Kustomization): string | undefined {
-  if (k.helmCharts || k.helmChartInflationGenerator) return "helmCharts is refused: charts are fetched from the network; use a Helm source";
+  if (k.helmCharts || k.helmChartInflationGenerator)
+    return "helmCharts is refused: charts are fetched from the network; use a Helm source";
   for (const field of ["generators", "transformers", "validators"]) {
     for (const item of strings(k[field]))
       if (/\b(exec|container|starlark)\s*:/.test(item)) return `${field} with exec or container functions are refused`;
   }
   const files = [
-    ...["crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"].flatMap((field) =>
-      strings(k[field]),
+    ...["crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"].flatMap(
+      (field) => strings(k[field]),
     ),
-    ...["patches", "patchesJson6902", "replacements"].flatMap((field) => list(k[field]).flatMap((item) => strings([item?.path]))),
+    ...["patches", "patchesJson6902", "replacements"].flatMap((field) =>
+      list(k[field]).flatMap((item) => strings([item?.path])),
+    ),
     ...["configMapGenerator", "secretGenerator"].flatMap((field) =>
       list(k[field]).flatMap((item) => [
         ...strings(item?.files).map((f) => f.replace(/^[^=]*=/, "")),
@@ -139,12 +152,18 @@ function forbidden(k: Kustomization): string | undefined {
 }
 
 /** Renders an overlay with the `kustomize` binary in a private folder holding only its inputs. */
-export async function renderKustomize(tree: Tree, path: string, { inputs, overrides }: KustomizeSource): Promise<Outcome<KubeObject[]>> {
+export async function renderKustomize(
+  tree: Tree,
+  path: string,
+  { inputs, overrides }: KustomizeSource,
+): Promise<Outcome<KubeObject[]>> {
   return withFolder(async (folder) => {
     const budget = newBudget();
     const root = join(folder, "source");
     for (const input of inputs) {
-      const covered = inputs.some((other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)));
+      const covered = inputs.some(
+        (other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)),
+      );
       if (covered) continue;
       const written = await extract(tree, input.path, { to: root, budget });
       if (written.kind !== "done") return written;
@@ -163,6 +182,8 @@ export async function renderKustomize(tree: Tree, path: string, { inputs, overri
       what: `kustomize build of ${path || "the root"}`,
     });
     if (ran.kind !== "done") return ran;
-    return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path || "the root"}`, { nameless: true });
+    return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path || "the root"}`, {
+      nameless: true,
+    });
   });
 }

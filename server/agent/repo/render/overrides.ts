@@ -25,7 +25,8 @@ export async function withOverrides(tree: Tree, path: string, source: Source, ap
     const patch = parseYaml(blob.value.toString("utf8"), name);
     if (patch.kind !== "done") return patch;
     const after = merge(merged, patch.value, 0);
-    if (typeof after !== "object" || after === null || Array.isArray(after)) return stop(REPO.manifest, `${name}: is not an object`);
+    if (typeof after !== "object" || after === null || Array.isArray(after))
+      return stop(REPO.manifest, `${name}: is not an object`);
     merged = after as Record<string, unknown>;
   }
   const { helm, kustomize, directory, plugin } = merged as unknown as Source;

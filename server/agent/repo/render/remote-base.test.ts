@@ -60,5 +60,9 @@ const LOCAL = [
   ".gitignore",
   "refs=1/base",
 ];
-test.each(REMOTE)("what kustomize may take for an address is remote: %j", (reference) => expect(isRemote(reference)).toBe(true));
-test.each(LOCAL)("a file or folder of the repository is not: %j", (reference) => expect(isRemote(reference)).toBe(false));
+test.each(REMOTE)("what kustomize may take for an address is remote: %j", (reference) =>
+  expect(isRemote(reference)).toBe(true),
+);
+test.each(LOCAL)("a file or folder of the repository is not: %j", (reference) =>
+  expect(isRemote(reference)).toBe(false),
+);

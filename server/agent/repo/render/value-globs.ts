@@ -35,10 +35,16 @@ async function expand(search: Search, parts: readonly string[], filesToo: boolea
   return found;
 }
 
-async function step(search: Search, folders: readonly string[], part: string, filesToo: boolean): Promise<Outcome<string[]>> {
+async function step(
+  search: Search,
+  folders: readonly string[],
+  part: string,
+  filesToo: boolean,
+): Promise<Outcome<string[]>> {
   const found = new Set<string>();
   for (const folder of folders) {
-    const below = part === "**" ? await allBelow(search, folder, filesToo, 0) : await matching(search, folder, part, filesToo);
+    const below =
+      part === "**" ? await allBelow(search, folder, filesToo, 0) : await matching(search, folder, part, filesToo);
     if (below.kind !== "done") return below;
     for (const path of below.value) found.add(path);
   }
@@ -51,11 +57,17 @@ async function there({ tree }: Search, path: string, filesToo: boolean): Promise
   return done(filesToo || found.value.kind === "tree" ? [path] : []);
 }
 
-async function matching(search: Search, folder: string, pattern: string, filesToo: boolean): Promise<Outcome<string[]>> {
+async function matching(
+  search: Search,
+  folder: string,
+  pattern: string,
+  filesToo: boolean,
+): Promise<Outcome<string[]>> {
   const entries = await entriesOf(search, folder);
   if (entries.kind !== "done") return entries;
   const found: string[] = [];
-  for (const { path, name, isFolder } of entries.value) if (matchGlob(pattern, name) && (filesToo || isFolder)) found.push(path);
+  for (const { path, name, isFolder } of entries.value)
+    if (matchGlob(pattern, name) && (filesToo || isFolder)) found.push(path);
   return done(found);
 }
 

@@ -58,7 +58,9 @@ export async function helmFiles(
     const place = locate(trees, chart, file);
     if (place.kind !== "done") return place;
     const byGlob = isGlob(file);
-    const files = byGlob ? await globbed(place.value, file, ignoreMissing) : await single(place.value, file, "values file", ignoreMissing);
+    const files = byGlob
+      ? await globbed(place.value, file, ignoreMissing)
+      : await single(place.value, file, "values file", ignoreMissing);
     if (files.kind !== "done") return files;
     for (const input of files.value) {
       const path = posix.join(input.root, input.path);
@@ -75,7 +77,8 @@ export async function helmFiles(
   }
   for (const parameter of helm.fileParameters ?? []) {
     const file = expandFile(parameter.path ?? "", env);
-    if (isRemote(file)) return stop(REPO.refused, `file parameter ${parameter.name}: ${file} is remote; keep it in the repository`);
+    if (isRemote(file))
+      return stop(REPO.refused, `file parameter ${parameter.name}: ${file} is remote; keep it in the repository`);
     const place = locate(trees, chart, file);
     if (place.kind !== "done") return place;
     const input = await single(place.value, file, "file parameter", false);
@@ -102,7 +105,8 @@ interface Place {
 /** A leading slash is the root of the repository, `$name/` that of another source; all else is relative to the chart. */
 function locate(trees: Trees, chart: string, file: string): Outcome<Place> {
   const reference = /^\$([^/]*)(?:\/(.*))?$/s.exec(file);
-  if (!reference) return done({ root: "source", tree: trees.own, path: file.startsWith("/") ? file.slice(1) : `${chart}/${file}` });
+  if (!reference)
+    return done({ root: "source", tree: trees.own, path: file.startsWith("/") ? file.slice(1) : `${chart}/${file}` });
   const [, name = "", path] = reference;
   const tree = trees.refs.get(name);
   if (!tree) return stop(REPO.sources, `${file}: no source of this application has ref: ${name}`);
@@ -110,7 +114,12 @@ function locate(trees: Trees, chart: string, file: string): Outcome<Place> {
   return done({ root: `refs/${name}`, tree, path });
 }
 
-async function single({ root, tree, path }: Place, given: string, what: string, ignoreMissing: boolean): Promise<Outcome<Input[]>> {
+async function single(
+  { root, tree, path }: Place,
+  given: string,
+  what: string,
+  ignoreMissing: boolean,
+): Promise<Outcome<Input[]>> {
   const found = await tree.find(path);
   if (found.kind !== "done") {
     if (found.reason !== REPO.path) return found;
@@ -121,18 +130,24 @@ async function single({ root, tree, path }: Place, given: string, what: string, 
 }
 
 /** The files a glob means, in the order in which `doublestar` finds them: a folder's own before those of the folders in it. */
-async function globbed({ root, tree, path: pattern }: Place, given: string, ignoreMissing: boolean): Promise<Outcome<Input[]>> {
+async function globbed(
+  { root, tree, path: pattern }: Place,
+  given: string,
+  ignoreMissing: boolean,
+): Promise<Outcome<Input[]>> {
   const parts = segments(posix.normalize(`./${pattern}`));
   if (parts[0] === "..") return stop(REPO.escape, `values file glob ${given} leaves the repository`);
   const paths = await expandGlob(tree, parts);
   if (paths.kind !== "done") return paths;
-  if (paths.value.length > MAX_MATCHES) return stop(REPO.tooLarge, `values file glob ${given} matches more than ${MAX_MATCHES} files`);
+  if (paths.value.length > MAX_MATCHES)
+    return stop(REPO.tooLarge, `values file glob ${given} matches more than ${MAX_MATCHES} files`);
   if (paths.value.length === 0 && !ignoreMissing) return stop(REPO.path, `values file glob ${given} matched no files`);
   const found: Input[] = [];
   for (const path of paths.value) {
     const target = await tree.find(path);
     if (target.kind !== "done") return target;
-    if (target.value.kind !== "blob") return stop(REPO.path, `values file glob ${given} matches ${path}, which is a directory`);
+    if (target.value.kind !== "blob")
+      return stop(REPO.path, `values file glob ${given} matches ${path}, which is a directory`);
     found.push({ root, tree, path, sha: target.value.sha });
   }
   return done(found);

@@ -12,7 +12,12 @@ const AT_ONCE = 8;
  * Does `work` for each id. One object is shown as ever. Of several each tells how it goes on lines of its own, all are tried, and the first
  * failure says what to exit with.
  */
-export async function forEach(s: Session, noun: Noun, ids: string[], work: (s: Session, id: string) => Promise<Json>): Promise<void> {
+export async function forEach(
+  s: Session,
+  noun: Noun,
+  ids: string[],
+  work: (s: Session, id: string) => Promise<Json>,
+): Promise<void> {
   const results: Json[] = [];
   const isData = s.format !== "table" && s.format !== "wide";
   if (ids.length === 1) {
@@ -38,5 +43,6 @@ export async function forEach(s: Session, noun: Noun, ids: string[], work: (s: S
   );
   results.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
   if (isData) show(s, results, noun.columns, { name: (o) => `${noun.word}/${o.id}` });
-  if (failures.length > 0) throw new Failure(`${failures.length} of ${count(ids.length, noun.word)} failed`, failures[0]!.exit);
+  if (failures.length > 0)
+    throw new Failure(`${failures.length} of ${count(ids.length, noun.word)} failed`, failures[0]!.exit);
 }

@@ -12,7 +12,10 @@ export interface Selection {
   all?: boolean;
 }
 
-export const SELECTOR = ["-l, --selector <labels>", "only those with these labels, such as `team=shop,env!=dev,tier in (a,b)`"] as const;
+export const SELECTOR = [
+  "-l, --selector <labels>",
+  "only those with these labels, such as `team=shop,env!=dev,tier in (a,b)`",
+] as const;
 export const FILTER = [
   "--filter <terms>",
   "terms that must all hold, such as `health!=Healthy,id~web,agent in (a,b),labels.team=shop`",
@@ -33,7 +36,9 @@ export async function chosen(s: Session, noun: Noun, ids: string[], flags: Selec
   if (ids.length > 0 && byFlags) throw usage("give either ids, or --selector, --filter or --all");
   if (ids.length > 0) return [...new Set(ids.map((id) => bareId(noun, id)))];
   if (!byFlags)
-    throw usage(`missing required argument 'id': give one or more ids, ${hasLabels(noun) ? "-l LABELS, " : ""}--filter or --all`);
+    throw usage(
+      `missing required argument 'id': give one or more ids, ${hasLabels(noun) ? "-l LABELS, " : ""}--filter or --all`,
+    );
   const objects = await allOf(await s.api(), noun, { filter: filterOf(flags) });
   if (objects.length === 0) throw usage(`no ${manyOf(noun)} fit`);
   return objects.map(({ id }: Json) => id as string);
@@ -50,7 +55,8 @@ export function filterOf({ selector, filter }: Selection): string | undefined {
   return terms.length ? terms.join(",") : undefined;
 }
 
-const TERM = /^(!?)([A-Za-z0-9][A-Za-z0-9._/-]*)(?:\s*(==|=|!=)\s*([A-Za-z0-9._-]*)|\s+(in|notin|not in)\s*\(([^()]*)\))?$/;
+const TERM =
+  /^(!?)([A-Za-z0-9][A-Za-z0-9._/-]*)(?:\s*(==|=|!=)\s*([A-Za-z0-9._-]*)|\s+(in|notin|not in)\s*\(([^()]*)\))?$/;
 
 /** A label selector of kubectl as terms of a filter. */
 export function labelTerms(text: string): string[] {
@@ -58,7 +64,9 @@ export function labelTerms(text: string): string[] {
   return parts.map((part) => {
     const [, not, key, sign, value, among, list] = TERM.exec(part) ?? [];
     if (!key || (not && (sign || among)))
-      throw usage(`--selector takes labels such as \`team=shop,env!=dev,tier in (a,b),!old\`, not ${JSON.stringify(text)}`);
+      throw usage(
+        `--selector takes labels such as \`team=shop,env!=dev,tier in (a,b),!old\`, not ${JSON.stringify(text)}`,
+      );
     const field = `labels.${key}`;
     if (sign) return `${field}${sign === "!=" ? "!=" : "="}${value}`;
     if (among) return `${field} ${among === "in" ? "in" : "not in"} (${list})`;

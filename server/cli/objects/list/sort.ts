@@ -11,8 +11,13 @@ const compare = new Intl.Collator("en", { numeric: true }).compare;
 export function sortBy(objects: readonly Json[], by: string | undefined, columns: readonly Column[]): Json[] {
   if (by === undefined) return [...objects];
   const name = by.replace(/^-/, "").replace(/^\{?\.?|\}$/g, "");
-  const column = columns.find(({ head }) => head.toLowerCase().replaceAll(" ", "-") === name.toLowerCase().replaceAll(" ", "-"));
-  if (!column && !/^(id|org|project|origin|version|generation|createdAt|updatedAt|(spec|status|owner|live)\..+)$/.test(name))
+  const column = columns.find(
+    ({ head }) => head.toLowerCase().replaceAll(" ", "-") === name.toLowerCase().replaceAll(" ", "-"),
+  );
+  if (
+    !column &&
+    !/^(id|org|project|origin|version|generation|createdAt|updatedAt|(spec|status|owner|live)\..+)$/.test(name)
+  )
     throw usage(
       `--sort-by takes ${columns.map(({ head }) => head.toLowerCase().replaceAll(" ", "-")).join(", ")}, or a path such as createdAt`,
     );

@@ -18,9 +18,16 @@ export function testVerb(parent: Command, io: Io, operation: OperationId, what: 
         const got = await (await s.api()).call<Schemas["Connection"]>(operation, { path: { id } });
         if (got.state !== "Successful") {
           if (s.format === "json" || s.format === "yaml") showAs(s, got, () => "");
-          throw new Failure(`${what} ${id}: ${[got.reason, got.message].filter(Boolean).join(": ") || got.state}`, EXIT.failed);
+          throw new Failure(
+            `${what} ${id}: ${[got.reason, got.message].filter(Boolean).join(": ") || got.state}`,
+            EXIT.failed,
+          );
         }
-        showAs(s, got, () => `${what} ${id}: ${state(got.state, s.c)}${got.message ? ` (${printable(got.message)})` : ""}`);
+        showAs(
+          s,
+          got,
+          () => `${what} ${id}: ${state(got.state, s.c)}${got.message ? ` (${printable(got.message)})` : ""}`,
+        );
       }),
     );
 }
@@ -34,8 +41,12 @@ export function refsVerb(parent: Command, io: Io): void {
       verb(io, async (s, id: string) => {
         const refs = await (await s.api()).call<Schemas["Refs"]>("getRepositoryRefs", { path: { id } });
         if (s.format === "json" || s.format === "yaml") return showAs(s, refs, () => "");
-        const rows = [...refs.branches.map((r) => ({ kind: "branch", ...r })), ...refs.tags.map((r) => ({ kind: "tag", ...r }))];
-        if (refs.defaultBranch && s.format !== "name") say(s, s.e.dim(`default branch: ${printable(refs.defaultBranch)}`));
+        const rows = [
+          ...refs.branches.map((r) => ({ kind: "branch", ...r })),
+          ...refs.tags.map((r) => ({ kind: "tag", ...r })),
+        ];
+        if (refs.defaultBranch && s.format !== "name")
+          say(s, s.e.dim(`default branch: ${printable(refs.defaultBranch)}`));
         show(
           s,
           rows,
@@ -59,7 +70,8 @@ export function chartsVerb(parent: Command, io: Io): void {
       verb(io, async (s, id: string, chart: string | undefined) => {
         const charts = await (await s.api()).call<Schemas["Charts"]>("getRepositoryCharts", { path: { id } });
         if (chart === undefined) {
-          const newest = (o: { versions?: string[] }) => (o.versions ?? []).slice(0, s.format === "wide" ? 20 : 5).join(", ");
+          const newest = (o: { versions?: string[] }) =>
+            (o.versions ?? []).slice(0, s.format === "wide" ? 20 : 5).join(", ");
           const columns = [
             { head: "NAME", text: (o: Json, c: Colours) => c.bold(field(o, "name")) },
             { head: "VERSIONS", text: (o: Json) => String(o.versions?.length ?? 0) },

@@ -20,12 +20,21 @@ export function countVerb(parent: Command, io: Io, noun: Noun): void {
     .option("--inherited", "also those of the scopes below this one")
     .action(
       verb(io, async (s, flags: CountFlags) => {
-        const counts = await (await s.api()).call<Json>("countObjects", { path: { collection: noun.collection }, query: { ...flags } });
+        const counts = await (await s.api()).call<Json>("countObjects", {
+          path: { collection: noun.collection },
+          query: { ...flags },
+        });
         if (s.format === "json" || s.format === "yaml") return show(s, [counts], [], { one: true });
         const fields = (flags.by ?? "").split(",").filter(Boolean);
-        const columns = fields.map((name) => ({ head: name.trim().toUpperCase(), text: (group: Json) => group.by[name.trim()] ?? "" }));
+        const columns = fields.map((name) => ({
+          head: name.trim().toUpperCase(),
+          text: (group: Json) => group.by[name.trim()] ?? "",
+        }));
         const number = { head: "COUNT", text: (group: Json) => String(group.count) };
-        show(s, counts.groups, [...columns, number], { name: (group) => String(group.count), empty: `no ${manyOf(noun)} here` });
+        show(s, counts.groups, [...columns, number], {
+          name: (group) => String(group.count),
+          empty: `no ${manyOf(noun)} here`,
+        });
         if (counts.truncated) say(s, s.e.dim("there are more groups: use --filter or fewer fields"));
       }),
     );

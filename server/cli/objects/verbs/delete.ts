@@ -31,11 +31,10 @@ export function deleteVerb(parent: Command, io: Io, noun: Noun): void {
   if (noun.force) remove.option("--force", "forget it without waiting for the agent; what is in the cluster stays");
   if (noun.cascade)
     remove.addOption(
-      new Option("--cascade <how>", "what becomes of the objects in the cluster; foreground unless told otherwise").choices([
-        "foreground",
-        "background",
-        "orphan",
-      ]),
+      new Option(
+        "--cascade <how>",
+        "what becomes of the objects in the cluster; foreground unless told otherwise",
+      ).choices(["foreground", "background", "orphan"]),
     );
   remove.action(verb(io, (s, id: string, flags: Flags) => removeOne(s, noun, id, flags)));
 }
@@ -44,7 +43,11 @@ async function removeOne(s: Session, noun: Noun, id: string, flags: Flags): Prom
   if (!flags.yes) await confirm(s, noun, id, flags);
   const headers: Record<string, string> = flags.ifMatch ? { "if-match": quoted(flags.ifMatch) } : {};
   const query = { force: flags.force, cascade: flags.cascade };
-  const answer = await (await s.api()).call<Json | "">(`delete${noun.schema}` as OperationId, { path: { id }, query, headers });
+  const answer = await (await s.api()).call<Json | "">(`delete${noun.schema}` as OperationId, {
+    path: { id },
+    query,
+    headers,
+  });
   if (answer && flags.wait) await waitGone(s, noun, id, flags.timeout);
   else say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} ${answer ? "is being deleted" : "deleted"}`);
 }

@@ -16,7 +16,10 @@ export function watchAllVerb(parent: Command, io: Io): void {
   parent
     .command("watch <nouns>")
     .summary("show changes of several kinds of objects, such as `app,agent,cluster`, until Ctrl-C")
-    .option("--filter <terms>", "terms that must all hold, over short names and labels: `health!=Healthy,labels.team=shop`")
+    .option(
+      "--filter <terms>",
+      "terms that must all hold, over short names and labels: `health!=Healthy,labels.team=shop`",
+    )
     .option("--inherited", "also those of the scopes below this one")
     .action(
       verb(io, async (s, words: string, flags: WatchFlags) => {
@@ -30,7 +33,8 @@ export function watchAllVerb(parent: Command, io: Io): void {
           if (change.event === "bookmark") continue;
           const { collection, object } = change.object;
           const shown: Json = object ?? change.object;
-          if (s.format === "json" || s.format === "yaml") s.io.out.write(`${JSON.stringify({ event: change.event, ...change.object })}\n`);
+          if (s.format === "json" || s.format === "yaml")
+            s.io.out.write(`${JSON.stringify({ event: change.event, ...change.object })}\n`);
           else s.io.out.write(`${lineOf(collection, shown, change.event === "delete")}\n`);
         }
       }),

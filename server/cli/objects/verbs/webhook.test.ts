@@ -1,6 +1,7 @@
 import { person } from "../../testing.ts";
 
-const answer = (more: object) => person(() => ({ body: { url: "https://outpost.example/v1/hooks/h", secret: "the-secret", ...more } }));
+const answer = (more: object) =>
+  person(() => ({ body: { url: "https://outpost.example/v1/hooks/h", secret: "the-secret", ...more } }));
 
 test("webhook secret writes the secret alone to the output, and beside it what else is entered at the host", async () => {
   const { exit, out, err } = await answer({ username: "outpost" }).types("webhook", "secret", "a");
@@ -28,10 +29,18 @@ test("webhook rotate shows the address, until when the old secret is valid, and 
   expect([exit, out]).toEqual([0, "https://outpost.example/v1/hooks/h\n"]);
   expect(err).toContain("stay valid until 2026-03-02T12:00:00.000Z");
   expect(err).toContain("outpost webhook secret a");
-  expect(someone.requests.map(({ operation, body }) => [operation, body])).toEqual([["rotateWebhookSecret", { overlap: "2h" }]]);
+  expect(someone.requests.map(({ operation, body }) => [operation, body])).toEqual([
+    ["rotateWebhookSecret", { overlap: "2h" }],
+  ]);
 });
 
 test("webhook rotate without an overlap says that the old secret has ended", async () => {
-  const { err } = await person(() => ({ body: { id: "a", spec: {}, status: {} } })).types("webhook", "rotate", "a", "--overlap", "0s");
+  const { err } = await person(() => ({ body: { id: "a", spec: {}, status: {} } })).types(
+    "webhook",
+    "rotate",
+    "a",
+    "--overlap",
+    "0s",
+  );
   expect(err).toContain("no longer valid");
 });

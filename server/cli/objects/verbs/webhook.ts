@@ -28,13 +28,19 @@ export function secretVerb(parent: Command, io: Io): void {
 export function rotateVerb(parent: Command, io: Io): void {
   const flags = flagsOf("RotateWebhookSecretRequest");
   addFlags(
-    parent.command("rotate <id>").summary("make a new secret from the service's current key; the old one ends after --overlap"),
+    parent
+      .command("rotate <id>")
+      .summary("make a new secret from the service's current key; the old one ends after --overlap"),
     flags,
   ).action(
     verb(io, async (s, id: string, given: Record<string, unknown>) => {
       const body = await objectOf(io, flags, given);
       const headers = { "idempotency-key": crypto.randomUUID() };
-      const hook = await (await s.api()).call<Schemas["Webhook"]>("rotateWebhookSecret", { path: { id }, body, headers });
+      const hook = await (await s.api()).call<Schemas["Webhook"]>("rotateWebhookSecret", {
+        path: { id },
+        body,
+        headers,
+      });
       const until = hook.status.previousSecretUntil;
       showAs(s, hook, () => printable(hook.status.url ?? ""));
       say(

@@ -10,10 +10,17 @@ export interface View {
 }
 
 export const id: Column = { head: "ID", text: (o, c) => c.bold(field(o, "id")) };
-export const scope: Column = { head: "SCOPE", wide: true, text: (o) => [field(o, "org"), field(o, "project")].filter(Boolean).join("/") };
+export const scope: Column = {
+  head: "SCOPE",
+  wide: true,
+  text: (o) => [field(o, "org"), field(o, "project")].filter(Boolean).join("/"),
+};
 export const age: Column = { head: "AGE", path: "createdAt", text: (o) => showAge(o.createdAt) };
 export const connected: Column = { head: "CONNECTED", text: (o, c) => state(o.status?.connected ? "yes" : "no", c) };
-export const seen: Column = { head: "SEEN", text: (o) => (o.status?.lastSeenAt ? `${showAge(o.status.lastSeenAt)} ago` : "never") };
+export const seen: Column = {
+  head: "SEEN",
+  text: (o) => (o.status?.lastSeenAt ? `${showAge(o.status.lastSeenAt)} ago` : "never"),
+};
 export const sealKey: Column = {
   head: "SEAL KEY",
   wide: true,

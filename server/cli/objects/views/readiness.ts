@@ -32,7 +32,8 @@ export function held(o: Json): Readiness {
   const { delivery: d } = o.status ?? {};
   if (o.status?.observedGeneration !== undefined && o.status.observedGeneration < o.generation)
     return { ready: false, reason: "the agent has not seen the newest version" };
-  if (d?.state === "Refused") return { ready: false, failed: true, reason: `the agent refused it: ${d.message ?? d.reason}` };
+  if (d?.state === "Refused")
+    return { ready: false, failed: true, reason: `the agent refused it: ${d.message ?? d.reason}` };
   if (d?.state !== "Delivered") return { ready: false, reason: d?.message ?? d?.reason ?? "on its way to the agent" };
   return { ready: true, reason: "the agent has it" };
 }
@@ -53,7 +54,10 @@ export function delivered(o: Json): Readiness {
 export function application(o: Json): Readiness {
   const s = o.status ?? {};
   const named = (s.conditions ?? []).find(
-    (c: Json) => c.status === "True" && /Error$|^SharedResourceWarning$/.test(c.type) && !(c.type === "SyncError" && s.operation?.dryRun),
+    (c: Json) =>
+      c.status === "True" &&
+      /Error$|^SharedResourceWarning$/.test(c.type) &&
+      !(c.type === "SyncError" && s.operation?.dryRun),
   );
   if (s.delivery?.state === "Refused")
     return { ready: false, failed: true, reason: `the agent refused it: ${s.delivery.message ?? s.delivery.reason}` };
@@ -63,15 +67,20 @@ export function application(o: Json): Readiness {
   // A dry run that failed says nothing of what is there.
   if (!s.operation?.dryRun && ["Failed", "Error"].includes(s.operation?.phase))
     return { ready: false, reason: `sync ${s.operation.phase.toLowerCase()}: ${s.operation.message ?? ""}` };
-  if (s.sync?.status === "Synced" && s.health?.status === "Healthy") return { ready: true, reason: "Synced and Healthy" };
+  if (s.sync?.status === "Synced" && s.health?.status === "Healthy")
+    return { ready: true, reason: "Synced and Healthy" };
   if (s.operation?.phase === "Running")
     return { ready: false, reason: s.operation.message ? `syncing: ${s.operation.message}` : "syncing" };
   const slow =
     (s.resources ?? []).find((r: Json) => r.health && r.health !== "Healthy") ??
     (s.resources ?? []).find((r: Json) => r.status && r.status !== "Synced");
-  if (slow) return { ready: false, reason: `waiting for ${resourceName(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
+  if (slow)
+    return { ready: false, reason: `waiting for ${resourceName(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
   if (!s.sync && !s.health) return { ready: false, reason: "not compared with Git yet" };
-  return { ready: false, reason: s.health?.message ?? `${s.sync?.status ?? "Unknown"}, ${s.health?.status ?? "Unknown"}` };
+  return {
+    ready: false,
+    reason: s.health?.message ?? `${s.sync?.status ?? "Unknown"}, ${s.health?.status ?? "Unknown"}`,
+  };
 }
 
 /** `apps/Deployment guestbook`, as in all messages. */
@@ -88,9 +97,12 @@ export function applicationSet(o: Json): Readiness {
   if (bad) return { ready: false, reason: `${bad.reason}: ${bad.message}` };
   if (!is("ResourcesUpToDate")) return { ready: false, reason: "waiting for its applications to be made" };
   const slow =
-    applications.find((one) => one.health === "Degraded") ?? applications.find((one) => one.sync !== "Synced" || one.health !== "Healthy");
+    applications.find((one) => one.health === "Degraded") ??
+    applications.find((one) => one.sync !== "Synced" || one.health !== "Healthy");
   if (slow) {
-    const words = slow.message ?? (slow.state === "Waiting" ? slow.state : `${slow.sync ?? "Unknown"}, ${slow.health ?? "Unknown"}`);
+    const words =
+      slow.message ??
+      (slow.state === "Waiting" ? slow.state : `${slow.sync ?? "Unknown"}, ${slow.health ?? "Unknown"}`);
     return { ready: false, reason: `application ${slow.name}: ${words}` };
   }
   const rolling = is("RolloutProgressing");
@@ -113,5 +125,8 @@ export function webhook(o: Json): Readiness {
     PayloadInvalid: "the last call was none that its provider makes",
   };
   const last = o.status?.lastOutcome as string | undefined;
-  return { ready: true, reason: last === undefined ? "it was never called" : (said[last] ?? `its last call was ${last}`) };
+  return {
+    ready: true,
+    reason: last === undefined ? "it was never called" : (said[last] ?? `its last call was ${last}`),
+  };
 }

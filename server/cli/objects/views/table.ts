@@ -2,7 +2,17 @@ import type { Collection } from "../../../../openapi/contract/nouns.ts";
 import { showAge } from "../../../base/lang/duration.ts";
 import { field, plainColumn as plain, state, stateColumn } from "../../show.ts";
 import { age, connected, connection, delivery, id, scope, sealKey, seen, type View } from "./columns.ts";
-import { application, applicationSet, delivered, held, madeOf, type Readiness, replicas, webhook, worker } from "./readiness.ts";
+import {
+  application,
+  applicationSet,
+  delivered,
+  held,
+  madeOf,
+  type Readiness,
+  replicas,
+  webhook,
+  worker,
+} from "./readiness.ts";
 import { trust } from "./trust.ts";
 
 const exists = (): Readiness => ({ ready: true, reason: "it exists" });
@@ -109,7 +119,10 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       scope,
       plain("AGENT", "spec.agent"),
       { head: "APPLICATIONS", text: madeOf },
-      { head: "HEALTH", text: (o, c) => (o.deletionRequestedAt ? c.yellow("Deleting") : state(o.status?.health?.status, c)) },
+      {
+        head: "HEALTH",
+        text: (o, c) => (o.deletionRequestedAt ? c.yellow("Deleting") : state(o.status?.health?.status, c)),
+      },
       age,
       { head: "MESSAGE", text: (o) => (applicationSet(o).ready ? "" : applicationSet(o).reason) },
     ],
@@ -121,7 +134,10 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       scope,
       plain("PROVIDER", "spec.provider"),
       { head: "ENABLED", text: (o, c) => state(o.spec?.enabled === false ? "no" : "yes", c) },
-      { head: "RECEIVED", text: (o) => (o.status?.lastReceivedAt ? `${showAge(o.status.lastReceivedAt)} ago` : "never") },
+      {
+        head: "RECEIVED",
+        text: (o) => (o.status?.lastReceivedAt ? `${showAge(o.status.lastReceivedAt)} ago` : "never"),
+      },
       stateColumn("OUTCOME", "status.lastOutcome"),
       age,
       plain("REPOSITORY", "status.lastRepository"),
@@ -146,14 +162,21 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       scope,
       { head: "STEPS", text: (o) => String(o.spec?.steps?.length ?? 0) },
       stateColumn("LAST RUN", "status.lastRun.state"),
-      { head: "STARTED", text: (o) => (o.status?.lastRun?.startedAt ? `${showAge(o.status.lastRun.startedAt)} ago` : "never") },
+      {
+        head: "STARTED",
+        text: (o) => (o.status?.lastRun?.startedAt ? `${showAge(o.status.lastRun.startedAt)} ago` : "never"),
+      },
       age,
       plain("RUN", "status.lastRun.id", true),
       plain("DESCRIPTION", "spec.description", true),
     ],
-    readiness: (o) => ({ ready: true, reason: o.status?.lastRun ? `its last run is ${o.status.lastRun.state}` : "it was never run" }),
+    readiness: (o) => ({
+      ready: true,
+      reason: o.status?.lastRun ? `its last run is ${o.status.lastRun.state}` : "it was never run",
+    }),
   },
 };
 
 /** Twelve digits of a commit are enough for a person; anything else (a chart's version) is shown whole. */
-export const shortRevision = (revision: string): string => (/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 12) : revision);
+export const shortRevision = (revision: string): string =>
+  /^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 12) : revision;

@@ -26,7 +26,10 @@ export const trust = {
       delivery,
       plain("KEY", "status.keyId"),
       plain("ALGORITHM", "status.algorithm"),
-      { head: "EXPIRES", text: (o, c) => (gnupgKey(o).failed ? c.red(gnupgKey(o).reason) : field(o, "status.expiresAt") || "never") },
+      {
+        head: "EXPIRES",
+        text: (o, c) => (gnupgKey(o).failed ? c.red(gnupgKey(o).reason) : field(o, "status.expiresAt") || "never"),
+      },
       age,
       plain("OWNER", "status.owner"),
       plain("FINGERPRINT", "status.fingerprint", true),

@@ -1,6 +1,14 @@
 import { delegateFormats } from "../../../../modules/install/delegate.ts";
-import { type Refused, refusedForAgent, refusedForDelegate, refusedForEngine } from "../../../../modules/install/refused.ts";
-import { renderAgentManifest as drawManifest, renderAgentValues as drawValues } from "../../../../modules/install/render.ts";
+import {
+  type Refused,
+  refusedForAgent,
+  refusedForDelegate,
+  refusedForEngine,
+} from "../../../../modules/install/refused.ts";
+import {
+  renderAgentManifest as drawManifest,
+  renderAgentValues as drawValues,
+} from "../../../../modules/install/render.ts";
 import type { InstallValues } from "../../../../modules/install/values.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
@@ -12,7 +20,8 @@ import type { Call, Handler } from "../typed.ts";
 import { type WriteCall, write } from "../write.ts";
 import { makeToken } from "./tokens.ts";
 
-type InstallCall = WriteCall & Pick<Call<"getAgent">, "origin"> & { params: { id: string }; body?: Schemas["InstallRequest"] | undefined };
+type InstallCall = WriteCall &
+  Pick<Call<"getAgent">, "origin"> & { params: { id: string }; body?: Schemas["InstallRequest"] | undefined };
 type Text = { status: 200; text: string; type: "application/yaml" | "text/plain"; headers: Record<string, string> };
 interface Drawing {
   type: Text["type"];
@@ -23,7 +32,12 @@ interface Drawing {
  * A worker's installation, and with it a fresh token, whose text exists only in this answer. Without a token nothing is made, so that
  * this may be asked again and again, as plans do.
  */
-async function install(s: Services, collection: "agents" | "delegates", call: InstallCall, { type, draw }: Drawing): Promise<Text> {
+async function install(
+  s: Services,
+  collection: "agents" | "delegates",
+  call: InstallCall,
+  { type, draw }: Drawing,
+): Promise<Text> {
   const { withToken = true, existingSecret } = call.body ?? {};
   const answer = (object: Stored, token?: string): Text => ({
     status: 200,
@@ -31,7 +45,8 @@ async function install(s: Services, collection: "agents" | "delegates", call: In
     type,
     headers: { "Cache-Control": "no-store" },
   });
-  if (!withToken || existingSecret !== undefined) return answer(await findObject(s.db, collection, call.scope, call.params.id));
+  if (!withToken || existingSecret !== undefined)
+    return answer(await findObject(s.db, collection, call.scope, call.params.id));
   return write(s, call, async (w) => {
     const object = await findObject(w, collection, call.scope, call.params.id);
     // First what may be refused.
@@ -54,7 +69,9 @@ function valuesOf(s: Services, call: InstallCall, object: Stored, token?: string
       { pointer: "/endpoint" },
     );
   if (!/^https?:\/\/[!#-&(-?A-[\]-_a-~]+$/.test(endpoint))
-    throw new Problem("invalid_field", "`endpoint` is an http:// or https:// address without credentials.", { pointer: "/endpoint" });
+    throw new Problem("invalid_field", "`endpoint` is an http:// or https:// address without credentials.", {
+      pointer: "/endpoint",
+    });
   const scope = {
     account: object.account,
     ...(object.org ? { org: object.org } : {}),
@@ -91,6 +108,8 @@ export const renderDelegateManifest =
   async (call) => {
     const { format = "kubernetes" } = call.query;
     const drawing = delegateFormats[format];
-    refuse(refusedForDelegate(format, { kind: "delegate", id: call.params.id, account: "", endpoint: "", ...call.body }));
+    refuse(
+      refusedForDelegate(format, { kind: "delegate", id: call.params.id, account: "", endpoint: "", ...call.body }),
+    );
     return install(s, "delegates", call, drawing);
   };

@@ -78,7 +78,8 @@ const revoke = (s: Services, collection: Collection) => (call: RevokeCall) =>
     if (!(await revokeToken(w, w.account, object.uid, call.params.token))) throw notFound();
     // The replicas of a delegate keep its token and live with it: they end now, and what they run is lost to them. An agent's token
     // was used up by its one enrolment; the agent goes on, and ends with its object.
-    if (collection === "delegates" && (await endWorkersOf(w, w.account, call.params.token)) > 0) w.notify(w.account, "sessions");
+    if (collection === "delegates" && (await endWorkersOf(w, w.account, call.params.token)) > 0)
+      w.notify(w.account, "sessions");
     return { status: 204 as const };
   });
 
@@ -89,7 +90,8 @@ const rotate = (s: Services) => (call: Call<"rotateDelegateToken">) =>
     const object = await findObject(w, "delegates", call.scope, call.params.id);
     const old = await tryLockToken(w, w.account, call.params.token);
     if (!old || old.objectUid !== object.uid) throw notFound();
-    if (old.revokedAt || old.expired) throw new Problem("conflict", "The token has ended already: there is no overlap. Create a new one.");
+    if (old.revokedAt || old.expired)
+      throw new Problem("conflict", "The token has ended already: there is no overlap. Create a new one.");
     const { row, text } = await makeToken(s, w, "delegates", call.scope, call.params.id, expiresIn);
     await expireToken(w, w.account, old.id, tryParseDuration(overlap) === 0 ? 0 : seconds(overlap, "/overlap"));
     return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };

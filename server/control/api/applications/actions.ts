@@ -27,7 +27,12 @@ type Asked = Record<"sync" | "rollback" | "terminate" | "refresh", Record<string
 export const syncApplication =
   (s: Services): Handler<"syncApplication"> =>
   (call) =>
-    act(s, call, (id, by) => ({ sync: { id, by, request: call.body ?? {} }, rollback: null, terminate: null }), "Manual");
+    act(
+      s,
+      call,
+      (id, by) => ({ sync: { id, by, request: call.body ?? {} }, rollback: null, terminate: null }),
+      "Manual",
+    );
 
 export const rollbackApplication =
   (s: Services): Handler<"rollbackApplication"> =>
@@ -82,7 +87,10 @@ async function act(
 function accepted(app: Stored, id: string, by: string, cause: Operation["cause"]): Accepted {
   const body = show<"applications">(app);
   if (!cause) return { status: 202, body };
-  return { status: 202, body: { ...body, status: { ...body.status, operation: { id, phase: "Pending", initiatedBy: by, cause } } } };
+  return {
+    status: 202,
+    body: { ...body, status: { ...body.status, operation: { id, phase: "Pending", initiatedBy: by, cause } } },
+  };
 }
 
 /**
@@ -102,7 +110,9 @@ async function operate(
   const by = nameOf(call.caller);
   const key = call.headers.idempotencyKey;
   const id =
-    key === undefined ? randomBytes(8).toString("hex") : digest([by, call.operation, app.uid, key, call.body ?? null]).slice(0, 16);
+    key === undefined
+      ? randomBytes(8).toString("hex")
+      : digest([by, call.operation, app.uid, key, call.body ?? null]).slice(0, 16);
   const asked = Object.entries(action(id, by)).filter(([, one]) => one !== null);
   const params = { ...(await questionParams(s.db, app)), action: Object.fromEntries(asked) };
   const ended = await asking(s, call, agent, async () => {

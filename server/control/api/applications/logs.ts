@@ -24,9 +24,21 @@ type Lines = AsyncGenerator<Line[], TaskRow | undefined>;
 export const getApplicationLogs =
   (s: Services): Handler<"getApplicationLogs"> =>
   async (call) => {
-    const { kind, name, tail = 100, since, previous = false, follow = false, timeoutSeconds = 600, ...rest } = call.query;
+    const {
+      kind,
+      name,
+      tail = 100,
+      since,
+      previous = false,
+      follow = false,
+      timeoutSeconds = 600,
+      ...rest
+    } = call.query;
     if ((kind === undefined) !== (name === undefined))
-      throw new Problem("invalid_request", "`kind` and `name` name one object together; without both it is all Pods of the application.");
+      throw new Problem(
+        "invalid_request",
+        "`kind` and `name` name one object together; without both it is all Pods of the application.",
+      );
     const { container, group, version, namespace } = rest;
     const app = await findObject(s.db, "applications", call.scope, call.params.id);
     const agent = await requireAgentOf(s.db, app);
@@ -57,12 +69,21 @@ async function opened(lines: Lines): Promise<Line[]> {
   for (;;) {
     const next = await lines.next();
     if (next.done)
-      throw new Problem("agent_refused", next.value?.message ?? "The agent ended without an answer; it may be older than the service.");
+      throw new Problem(
+        "agent_refused",
+        next.value?.message ?? "The agent ended without an answer; it may be older than the service.",
+      );
     if (next.value.length > 0) return next.value;
   }
 }
 
-async function tell(s: Services, call: Call<"getApplicationLogs">, out: EventStream, first: Line[], lines: Lines): Promise<void> {
+async function tell(
+  s: Services,
+  call: Call<"getApplicationLogs">,
+  out: EventStream,
+  first: Line[],
+  lines: Lines,
+): Promise<void> {
   s.metrics.watchers.inc();
   let [checked, spoken] = [Date.now(), Date.now()];
   try {
@@ -71,7 +92,11 @@ async function tell(s: Services, call: Call<"getApplicationLogs">, out: EventStr
       const next = await lines.next();
       if (next.done) {
         const { state, reason, message } = next.value ?? {};
-        await out.event(undefined, "end", state === "Succeeded" ? {} : { reason: reason ?? state ?? "Ended", message: message ?? "" });
+        await out.event(
+          undefined,
+          "end",
+          state === "Succeeded" ? {} : { reason: reason ?? state ?? "Ended", message: message ?? "" },
+        );
         return;
       }
       await write(out, next.value);

@@ -13,7 +13,12 @@ const source = { repoUrl: "https://h/x", path: "." };
 /** An application that was delivered and of which the agent has told this status. */
 async function application(id: string, status: object, syncPolicy?: object): Promise<TestWorker> {
   const w = await agent(`ag-${id}`);
-  await put(`/v1/applications/${id}`, { agent: `ag-${id}`, destination: {}, source, ...(syncPolicy ? { syncPolicy } : {}) });
+  await put(`/v1/applications/${id}`, {
+    agent: `ag-${id}`,
+    destination: {},
+    source,
+    ...(syncPolicy ? { syncPolicy } : {}),
+  });
   const { objects } = await w.exchange();
   await w.acknowledge(objects, status as Record<string, unknown>);
   return w;
@@ -51,7 +56,9 @@ test("a rollback rides on the delivery, takes back a sync that waits, and is ans
     rollback: { id: accepted.body.status.operation.id, by: "key:admin", request: { id: 3, prune: true } },
   });
   const audit = (await s.ask("GET", "/v1/audit")).body.items as { operation: string; target: string }[];
-  expect(audit).toContainEqual(expect.objectContaining({ operation: "rollbackApplication", target: "-/-/back", outcome: "accepted" }));
+  expect(audit).toContainEqual(
+    expect.objectContaining({ operation: "rollbackApplication", target: "-/-/back", outcome: "accepted" }),
+  );
 });
 
 test("a rollback is refused while automated sync is on, and of an entry that is not there; so is its dry run", async () => {
@@ -61,7 +68,12 @@ test("a rollback is refused while automated sync is on, and of an entry that is 
       status: 409,
       body: { code: "conflict", detail: expect.stringContaining("Automated sync is on") },
     });
-  await put("/v1/applications/auto", { agent: "ag-auto", destination: {}, source, syncPolicy: { automated: { enabled: false } } });
+  await put("/v1/applications/auto", {
+    agent: "ag-auto",
+    destination: {},
+    source,
+    syncPolicy: { automated: { enabled: false } },
+  });
   expect(await post("/v1/applications/auto/rollback", { id: 9 })).toMatchObject({
     status: 422,
     body: { code: "invalid_field", pointer: "/id", detail: "The history has no entry 9. It has 3, 4." },
@@ -94,7 +106,10 @@ test("an action is asked once, in the caller's name, and leaves a line in the au
     outcome: "succeeded",
     outputs: live,
   });
-  expect(done.task).toMatchObject({ kind: "application.action", params: { key: "-/-/act", resource, action: "restart", by: "key:admin" } });
+  expect(done.task).toMatchObject({
+    kind: "application.action",
+    params: { key: "-/-/act", resource, action: "restart", by: "key:admin" },
+  });
   expect(done.answer).toMatchObject({ status: 200, body: live });
   const rows = await s.db.query("select idempotent, max_attempts from tasks where kind = 'application.action'");
   expect(rows[0]).toMatchObject({ idempotent: false, max_attempts: 1 });
@@ -103,7 +118,10 @@ test("an action is asked once, in the caller's name, and leaves a line in the au
     reason: "NotPermitted",
     message: "resource apps:Deployment is not permitted in project p",
   });
-  expect(refused.answer).toMatchObject({ status: 422, body: { code: "agent_refused", detail: expect.stringContaining("not permitted") } });
+  expect(refused.answer).toMatchObject({
+    status: 422,
+    body: { code: "agent_refused", detail: expect.stringContaining("not permitted") },
+  });
   const audit = (await s.ask("GET", "/v1/audit")).body.items as { operation: string; outcome: string }[];
   const lines = audit.filter(({ operation }) => operation === "runApplicationAction");
   expect(lines.map(({ outcome }) => outcome)).toEqual(["refused", "accepted", "accepted"]);
@@ -121,31 +139,57 @@ test.each<[string, string, object, object]>([
     { resource: { kind: "Pod", name: "p", namespace: "n" } },
     { live: {}, actions: [] },
   ],
-  ["revision?revision=v1&source=2", "application.revision", { revision: "v1", source: 2 }, { revision: "c", signature: "Good" }],
+  [
+    "revision?revision=v1&source=2",
+    "application.revision",
+    { revision: "v1", source: 2 },
+    { revision: "c", signature: "Good" },
+  ],
   ["revision", "application.revision", { source: 0 }, { revision: "c" }],
-  ["manifests?revision=v2", "application.manifests", { revision: "v2" }, { revision: "c", revisions: ["c", "d"], manifests: [] }],
+  [
+    "manifests?revision=v2",
+    "application.manifests",
+    { revision: "v2" },
+    { revision: "c", revisions: ["c", "d"], manifests: [] },
+  ],
   [
     "diff",
     "application.diff",
     {},
-    { items: [{ kind: "ConfigMap", name: "a", change: "update", fields: [{ path: "/data/a", manager: "kubectl-edit" }] }] },
+    {
+      items: [
+        { kind: "ConfigMap", name: "a", change: "update", fields: [{ path: "/data/a", manager: "kubectl-edit" }] },
+      ],
+    },
   ],
 ])("%s is the agent's answer", async (path, kind, params, outputs) => {
   const id = `read-${path.replace(/\W.*/, "")}-${Math.abs(path.length)}`;
   const w = await application(id, {});
-  const { task, answer } = await asked(w, s.ask("GET", `/v1/applications/${id}/${path}`), { outcome: "succeeded", outputs });
+  const { task, answer } = await asked(w, s.ask("GET", `/v1/applications/${id}/${path}`), {
+    outcome: "succeeded",
+    outputs,
+  });
   expect(task).toMatchObject({ kind, params });
   expect(answer).toMatchObject({ status: 200, body: outputs });
   // An answer of another shape is never handed on.
-  const odd = await asked(w, s.ask("GET", `/v1/applications/${id}/${path}`), { outcome: "succeeded", outputs: { odd: 1 } });
-  expect(odd.answer).toMatchObject({ status: 422, body: { code: "agent_refused", detail: expect.stringContaining("does not fit") } });
+  const odd = await asked(w, s.ask("GET", `/v1/applications/${id}/${path}`), {
+    outcome: "succeeded",
+    outputs: { odd: 1 },
+  });
+  expect(odd.answer).toMatchObject({
+    status: 422,
+    body: { code: "agent_refused", detail: expect.stringContaining("does not fit") },
+  });
 });
 
 test("charts of a repository, and what a set would make, are the agent's answers too", async () => {
   const w = await agent("charts");
   await put("/v1/repositories/charts", { agent: "charts", url: "https://h/charts", type: "helm" });
   const items = [{ name: "web", versions: ["2.0.0", "1.0.0"] }];
-  const charts = await asked(w, s.ask("GET", "/v1/repositories/charts/charts"), { outcome: "succeeded", outputs: { items } });
+  const charts = await asked(w, s.ask("GET", "/v1/repositories/charts/charts"), {
+    outcome: "succeeded",
+    outputs: { items },
+  });
   expect(charts.task.kind).toBe("repository.charts");
   expect(charts.answer).toMatchObject({ status: 200, body: { items } });
   await put("/v1/applicationsets/set", {
@@ -157,7 +201,13 @@ test("charts of a repository, and what a set would make, are the agent's answers
     },
   });
   const made = [{ metadata: { name: "a" }, spec: {} }];
-  const set = await asked(w, s.ask("GET", "/v1/applicationsets/set/generate"), { outcome: "succeeded", outputs: { items: made } });
-  expect(set.task).toMatchObject({ kind: "applicationset.generate", params: { collection: "applicationsets", name: "set" } });
+  const set = await asked(w, s.ask("GET", "/v1/applicationsets/set/generate"), {
+    outcome: "succeeded",
+    outputs: { items: made },
+  });
+  expect(set.task).toMatchObject({
+    kind: "applicationset.generate",
+    params: { collection: "applicationsets", name: "set" },
+  });
   expect(set.answer).toMatchObject({ status: 200, body: { items: made } });
 });

@@ -39,7 +39,10 @@ export const getApplicationRevision =
   (s: Services): Handler<"getApplicationRevision"> =>
   async (call) => {
     const { revision, source } = call.query;
-    return { status: 200, body: await read(s, call, "application.revision", validateRevisionInfo, { revision, source }) };
+    return {
+      status: 200,
+      body: await read(s, call, "application.revision", validateRevisionInfo, { revision, source }),
+    };
   };
 
 export const getApplicationEvents =
@@ -47,7 +50,10 @@ export const getApplicationEvents =
   async (call) => {
     const { limit, group, version, kind, namespace, name } = call.query;
     const resource = { group, version, kind, namespace, name };
-    return { status: 200, body: await read(s, call, "application.events", validateApplicationEvents, { limit, resource }) };
+    return {
+      status: 200,
+      body: await read(s, call, "application.events", validateApplicationEvents, { limit, resource }),
+    };
   };
 
 export const getApplicationHistory =

@@ -110,7 +110,9 @@ test("of its own scope and below only, for an admin only, and a time that is non
   const seen = lines((await s.ask("GET", "/v1/audit/export?org=o1", { key })).text);
   expect(new Set(seen.map((line) => line.org))).toEqual(new Set(["o1"]));
   expect((await s.ask("GET", "/v1/audit/export", { key })).status).toBe(404);
-  expect((await s.ask("GET", "/v1/audit/export?org=o1", { key: await make("v", "viewer", "?org=o1") })).status).toBe(403);
+  expect((await s.ask("GET", "/v1/audit/export?org=o1", { key: await make("v", "viewer", "?org=o1") })).status).toBe(
+    403,
+  );
   for (const query of ["since=yesterday", `since=${ago(1)}&until=${ago(2)}`])
     expect((await s.ask("GET", `/v1/audit/export?${query}`)).status).toBe(400);
 });

@@ -36,7 +36,10 @@ export const listAudit =
     const { limit = 100, cursor, ...given } = call.query;
     const before = cursor === undefined ? undefined : (readCursor(cursor, ["number"])[0] as number);
     const { rows, next } = await readAudit(s.db, call.scope, limit, { before, ...queryOf(given) });
-    return { status: 200, body: { items: rows.map(viewAudit), ...(next === undefined ? {} : { nextCursor: writeCursor([next]) }) } };
+    return {
+      status: 200,
+      body: { items: rows.map(viewAudit), ...(next === undefined ? {} : { nextCursor: writeCursor([next]) }) },
+    };
   };
 
 /** The trail of a time, oldest first, as one stream: JSON lines or CSV. It ends at the newest line there was when it began. */
@@ -73,7 +76,12 @@ async function send(s: Services, call: Call<"exportAudit">, { format, range, fir
     if (rows.length < PAGE) break;
     // A key that is revoked meanwhile gets a torn answer, which no client takes for a whole one.
     if (!(await stillValid(s.db, call.caller!))) return void res.destroy();
-    ({ rows } = await readExport(s.db, call.scope, { ...range, after: lines.at(-1)!.seq, limit: PAGE, newest: first.newest }));
+    ({ rows } = await readExport(s.db, call.scope, {
+      ...range,
+      after: lines.at(-1)!.seq,
+      limit: PAGE,
+      newest: first.newest,
+    }));
   }
   if (call.signal.aborted) res.destroy();
   else res.end();
@@ -112,7 +120,11 @@ function operationsOf(noun: string): string[] {
   const ids = Object.keys(operations) as OperationId[];
   const found = ids.filter((id) => operations[id].path.split("/")[2] === noun);
   if (found.length > 0) return found;
-  const known = [...new Set(ids.filter((id) => operations[id].path.startsWith("/v1/")).map((id) => operations[id].path.split("/")[2]!))];
+  const known = [
+    ...new Set(
+      ids.filter((id) => operations[id].path.startsWith("/v1/")).map((id) => operations[id].path.split("/")[2]!),
+    ),
+  ];
   throw new Problem(
     "invalid_request",
     `There is no \`noun\` ${JSON.stringify(noun)}.${didYouMean(noun, known)} There are ${known.sort().join(", ")}.`,
@@ -123,6 +135,9 @@ function timeOf(text: string | undefined, name: string): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);
   if (!/^\d{4}-\d\d-\d\dT/.test(text) || Number.isNaN(time.getTime()))
-    throw new Problem("invalid_request", `\`${name}\` must be an RFC 3339 timestamp, for example 2026-01-31T10:00:00Z.`);
+    throw new Problem(
+      "invalid_request",
+      `\`${name}\` must be an RFC 3339 timestamp, for example 2026-01-31T10:00:00Z.`,
+    );
   return time;
 }

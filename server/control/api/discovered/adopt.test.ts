@@ -26,11 +26,15 @@ describe("tenants", () => {
   });
 
   test("an organization sees what is mapped to it and nothing else, and a change of the mapping moves it", async () => {
-    await w.exchange({ discovered: [app("front", { argoProject: "shop-web" }), app("ledger", { argoProject: "bank" })] });
+    await w.exchange({
+      discovered: [app("front", { argoProject: "shop-web" }), app("ledger", { argoProject: "bank" })],
+    });
     expect(await ids("?org=shop&inherited=true", shop)).toEqual([]);
     expect((await get("/v1/applications/front", shop)).status).toBe(404);
     const { uid } = (await get("/v1/applications/front")).body;
-    expect(await put("/v1/argoprojectmappings/shop", { agent: "shared", argoProject: "shop-*", targetOrg: "shop" })).toMatchObject({
+    expect(
+      await put("/v1/argoprojectmappings/shop", { agent: "shared", argoProject: "shop-*", targetOrg: "shop" }),
+    ).toMatchObject({
       status: 201,
     });
     expect((await get("/v1/applications/front?org=shop", shop)).body).toMatchObject({
@@ -43,15 +47,30 @@ describe("tenants", () => {
     for (const headers of [undefined, { "if-none-match": "*" }]) {
       const second = { agent: "shared", argoProject: "shop-*", targetOrg: "bank" };
       expect(
-        await s.ask("PUT", "/v1/argoprojectmappings/second", { body: { spec: second }, ...(headers ? { headers } : {}) }),
+        await s.ask("PUT", "/v1/argoprojectmappings/second", {
+          body: { spec: second },
+          ...(headers ? { headers } : {}),
+        }),
       ).toMatchObject({
         status: 409,
-        body: { code: "conflict", pointer: "/spec/argoProject", detail: expect.stringContaining("`shop` maps `shop-*`") },
+        body: {
+          code: "conflict",
+          pointer: "/spec/argoProject",
+          detail: expect.stringContaining("`shop` maps `shop-*`"),
+        },
       });
     }
     // The most exact one counts.
-    await put("/v1/argoprojectmappings/web", { agent: "shared", argoProject: "shop-web", targetOrg: "shop", targetProject: "web" });
-    expect((await get("/v1/applications/front?org=shop&project=web", shop)).body).toMatchObject({ uid, project: "web" });
+    await put("/v1/argoprojectmappings/web", {
+      agent: "shared",
+      argoProject: "shop-web",
+      targetOrg: "shop",
+      targetProject: "web",
+    });
+    expect((await get("/v1/applications/front?org=shop&project=web", shop)).body).toMatchObject({
+      uid,
+      project: "web",
+    });
     await w.exchange({ discovered: [app("back", { argoProject: "shop-db" })] });
     expect((await get("/v1/applications/back?org=shop", shop)).status).toBe(200);
     for (const id of ["web", "shop"]) expect((await s.ask("DELETE", `/v1/argoprojectmappings/${id}`)).status).toBe(204);
@@ -67,7 +86,10 @@ describe("tenants", () => {
       body: { pointer: "/spec/agent" },
     });
     expect((await mapping("/v1/argoprojectmappings/x", { targetOrg: "shop" }, shop)).status).toBe(404);
-    expect(await mapping("/v1/argoprojectmappings/x", {})).toMatchObject({ status: 422, body: { pointer: "/spec/targetOrg" } });
+    expect(await mapping("/v1/argoprojectmappings/x", {})).toMatchObject({
+      status: 422,
+      body: { pointer: "/spec/targetOrg" },
+    });
     expect(await mapping("/v1/argoprojectmappings/x", { targetOrg: "none" })).toMatchObject({
       status: 422,
       body: { code: "reference_not_found", pointer: "/spec/targetOrg" },
@@ -115,12 +137,21 @@ describe("a discovered object and the ids of managed ones", () => {
         app("mine"),
         app("wanted"),
         { collection: "clusters", namespace: HOME, name: "prod", uid: "kc", spec: { server: "https://evil.example" } },
-        { collection: "repositories", namespace: HOME, name: "code", uid: "kr", spec: { url: "https://evil.example/a.git" } },
+        {
+          collection: "repositories",
+          namespace: HOME,
+          name: "code",
+          uid: "kr",
+          spec: { url: "https://evil.example/a.git" },
+        },
       ],
     });
     expect((await get("/v1/applications/mine")).body.origin).toBe("managed");
     const { uid } = (await get("/v1/applications/wanted")).body;
-    expect(await put("/v1/applications/wanted", { agent: "owner", ...spec })).toMatchObject({ status: 201, body: { origin: "managed" } });
+    expect(await put("/v1/applications/wanted", { agent: "owner", ...spec })).toMatchObject({
+      status: 201,
+      body: { origin: "managed" },
+    });
     const aside = (await ids("?filter=spec.agent=squat")).filter((id) => id.startsWith("wanted-"));
     expect((await get(`/v1/applications/${aside[0]}`)).body).toMatchObject({ uid, origin: "discovered" });
     for (const [pointer, change] of [
@@ -137,7 +168,10 @@ describe("a discovered object and the ids of managed ones", () => {
     const w = await agent("double");
     await w.exchange({ discovered: [app("solo"), app("far", { namespace: "team", uid: "kf" })] });
     const create = (id: string) =>
-      s.ask("PUT", `/v1/applications/${id}`, { headers: { "if-none-match": "*" }, body: { spec: { agent: "double", ...spec } } });
+      s.ask("PUT", `/v1/applications/${id}`, {
+        headers: { "if-none-match": "*" },
+        body: { spec: { agent: "double", ...spec } },
+      });
     expect(await create("solo")).toMatchObject({ status: 409, body: { code: "not_adopted" } });
     // An Application of that name in the agent's own namespace is another one.
     const [far] = (await ids("?filter=spec.agent=double")).filter((id) => id.startsWith("far-"));
@@ -155,7 +189,13 @@ describe("a discovered object and the ids of managed ones", () => {
     await w.exchange({
       discovered: [
         app("mine-1"),
-        { collection: "repositories", namespace: HOME, name: "repo-mine-r", uid: "kr", spec: { url: "https://git.example/r.git" } },
+        {
+          collection: "repositories",
+          namespace: HOME,
+          name: "repo-mine-r",
+          uid: "kr",
+          spec: { url: "https://git.example/r.git" },
+        },
       ],
     });
     expect((await get("/v1/agents/once")).body.status.discovered ?? 0).toBe(0);
@@ -181,12 +221,18 @@ describe("changes", () => {
     const { status, body } = await s.ask("PUT", `${path}?adopt=true`, { body: { spec: shown } });
     expect([status, body.uid, body.origin, body.live.name]).toEqual([200, uid, "managed", "wild"]);
     const { objects } = await w.exchange();
-    expect(objects).toMatchObject([{ op: "put", name: "wild", namespace: "team", adopt: { uid: "k-wild" }, uid, spec: shown }]);
+    expect(objects).toMatchObject([
+      { op: "put", name: "wild", namespace: "team", adopt: { uid: "k-wild" }, uid, spec: shown },
+    ]);
     expect(objects[0]!.adopt!.tenant).toBeUndefined();
     await w.acknowledge(objects);
     // A report that was on its way changes nothing, and a full round does not remove it.
     await w.exchange({ discovered: [app("wild", { namespace: "team", uid: "k-wild" })], listed: [listed(1, 0)] });
-    expect((await get(path)).body).toMatchObject({ origin: "managed", uid, status: { delivery: { state: "Delivered" } } });
+    expect((await get(path)).body).toMatchObject({
+      origin: "managed",
+      uid,
+      status: { delivery: { state: "Delivered" } },
+    });
     expect((await s.ask("PATCH", path, { body: { spec: { revisionHistoryLimit: 3 } } })).body).toMatchObject({
       origin: "managed",
       live: { name: "wild" },
@@ -209,7 +255,10 @@ describe("changes", () => {
 
   test("of a generated object are refused with the address of what makes it", async () => {
     const w = await agent("maker");
-    const set = { generators: [{ list: { elements: [] } }], template: { metadata: { name: "x" }, spec: { project: "default" } } };
+    const set = {
+      generators: [{ list: { elements: [] } }],
+      template: { metadata: { name: "x" }, spec: { project: "default" } },
+    };
     await put("/v1/applicationsets/team", { agent: "maker", ...set });
     await w.exchange({
       discovered: [
@@ -237,16 +286,25 @@ describe("changes", () => {
     await w.exchange({
       discovered: [
         app("remote", { destination: { server: "https://far.example" } }),
-        { collection: "repositories", namespace: HOME, name: "kept", uid: "kr", spec: { url: "https://git.example/a.git" } },
+        {
+          collection: "repositories",
+          namespace: HOME,
+          name: "kept",
+          uid: "kr",
+          spec: { url: "https://git.example/a.git" },
+        },
       ],
     });
-    const adopt = (path: string, body: object) => s.ask("PUT", `${path}?adopt=true`, { body: { spec: { agent: "guard", ...body } } });
+    const adopt = (path: string, body: object) =>
+      s.ask("PUT", `${path}?adopt=true`, { body: { spec: { agent: "guard", ...body } } });
     expect(await adopt("/v1/applications/remote", spec)).toMatchObject({
       status: 422,
       body: { pointer: "/spec/destination/cluster", detail: expect.stringContaining("https://far.example") },
     });
     await put("/v1/clusters/far", { agent: "guard", server: "https://far.example" });
-    expect((await adopt("/v1/applications/remote", { ...spec, destination: { cluster: "far", namespace: "a" } })).status).toBe(200);
+    expect(
+      (await adopt("/v1/applications/remote", { ...spec, destination: { cluster: "far", namespace: "a" } })).status,
+    ).toBe(200);
     expect(await adopt("/v1/repositories/kept", { url: "https://evil.example/a.git" })).toMatchObject({
       status: 422,
       body: { code: "credentials_required" },
@@ -258,12 +316,19 @@ describe("changes", () => {
     const w = await agent("lend");
     await put("/v1/appprojects/team?org=shop", { agent: "account.lend" });
     const { name } = (await w.exchange()).objects[0]!;
-    await w.exchange({ discovered: [app("till", { tenant: "shop/-", argoProject: name, spec: { ...spec, argoProject: name } })] });
+    await w.exchange({
+      discovered: [app("till", { tenant: "shop/-", argoProject: name, spec: { ...spec, argoProject: name } })],
+    });
     const { spec: shown } = (await get("/v1/applications/till?org=shop")).body;
-    expect((await s.ask("PUT", "/v1/applications/till?org=shop&adopt=true", { body: { spec: shown } })).status).toBe(200);
+    expect((await s.ask("PUT", "/v1/applications/till?org=shop&adopt=true", { body: { spec: shown } })).status).toBe(
+      200,
+    );
     expect((await w.exchange()).objects).toMatchObject([{ name: "till", adopt: { tenant: "shop/-" } }]);
     // The live object has one place: the agent's own scope cannot have it too.
-    expect(await put("/v1/applications/till", { agent: "lend", ...spec })).toMatchObject({ status: 409, body: { code: "conflict" } });
+    expect(await put("/v1/applications/till", { agent: "lend", ...spec })).toMatchObject({
+      status: 409,
+      body: { code: "conflict" },
+    });
   });
 
   test("leaves the rules of the agent's scope alone: no app project, cluster or repository is taken over below it", async () => {
@@ -284,18 +349,34 @@ describe("changes", () => {
         body: { spec: { agent: "account.rules", sourceRepos: ["https://evil.example/*"] } },
         key: shop.body.key,
       });
-      expect(taken).toMatchObject({ status: 409, body: { code: "conflict", detail: expect.stringContaining("agent's scope") } });
+      expect(taken).toMatchObject({
+        status: 409,
+        body: { code: "conflict", detail: expect.stringContaining("agent's scope") },
+      });
       expect((await get(`/v1/appprojects/${id}?org=shop`)).body).toMatchObject({ origin: "discovered" });
     }
-    const far = { collection: "clusters" as const, namespace: HOME, name: "far-secret", uid: "k-far", argoProject: "payroll" };
-    await lend.exchange({ discovered: [{ ...far, spec: { server: "https://payroll.example", namespaces: ["payroll"] } }] });
+    const far = {
+      collection: "clusters" as const,
+      namespace: HOME,
+      name: "far-secret",
+      uid: "k-far",
+      argoProject: "payroll",
+    };
+    await lend.exchange({
+      discovered: [{ ...far, spec: { server: "https://payroll.example", namespaces: ["payroll"] } }],
+    });
     const { items } = (await get("/v1/clusters?org=shop")).body;
     const wider = { agent: "account.rules", server: "https://payroll.example" };
     expect(
-      await s.ask("PUT", `/v1/clusters/${items[0].id}?org=shop&adopt=true`, { body: { spec: wider }, key: shop.body.key }),
+      await s.ask("PUT", `/v1/clusters/${items[0].id}?org=shop&adopt=true`, {
+        body: { spec: wider },
+        key: shop.body.key,
+      }),
     ).toMatchObject({ status: 409, body: { code: "conflict" } });
     const url = "https://git.example/payroll.git";
-    await lend.exchange({ discovered: [{ ...far, collection: "repositories", name: "code", uid: "k-code", spec: { url } }] });
+    await lend.exchange({
+      discovered: [{ ...far, collection: "repositories", name: "code", uid: "k-code", spec: { url } }],
+    });
     expect(
       await s.ask("PUT", "/v1/repositories/code?org=shop&adopt=true", {
         body: { spec: { agent: "account.rules", url } },
@@ -303,21 +384,27 @@ describe("changes", () => {
       }),
     ).toMatchObject({ status: 409, body: { code: "conflict", detail: expect.stringContaining("agent's scope") } });
     // What bears the scope's own mark was made from there.
-    await lend.exchange({ discovered: [{ ...far, name: "own", uid: "k-own", tenant: "shop/-", spec: { server: "https://own.example" } }] });
+    await lend.exchange({
+      discovered: [{ ...far, name: "own", uid: "k-own", tenant: "shop/-", spec: { server: "https://own.example" } }],
+    });
     const own = (await get("/v1/clusters?org=shop")).body.items.find(
       (one: { spec: { server: string } }) => one.spec.server === "https://own.example",
     );
     const again = { body: { spec: { agent: "account.rules", server: "https://own.example" } }, key: shop.body.key };
     expect((await s.ask("PUT", `/v1/clusters/${own.id}?org=shop&adopt=true`, again)).status).toBe(200);
     await s.ask("DELETE", "/v1/argoprojectmappings/rules");
-    expect(await put("/v1/appprojects/payroll?adopt=true", { agent: "rules", sourceRepos: ["*"] })).toMatchObject({ status: 200 });
+    expect(await put("/v1/appprojects/payroll?adopt=true", { agent: "rules", sourceRepos: ["*"] })).toMatchObject({
+      status: 200,
+    });
   });
 });
 
 describe("actions and questions on what is not managed", () => {
   test("go to the agent by the live object, once, and the agent's refusal is the answer", async () => {
     const w = await agent("acts");
-    await w.exchange({ discovered: [app("busy", { status: { history: [{ id: 4, deployedAt: "2026-01-01T00:00:00Z" }] } })] });
+    await w.exchange({
+      discovered: [app("busy", { status: { history: [{ id: 4, deployedAt: "2026-01-01T00:00:00Z" }] } })],
+    });
     const live = { namespace: HOME, name: "busy", uid: "k-busy" };
     const next = () => eventually("a question", async () => (await w.exchange({ free: 10 })).tasks[0]);
     const asked = async (path: string, body: object, outcome: object) => {
@@ -327,10 +414,20 @@ describe("actions and questions on what is not managed", () => {
       return { task, answer: await asking };
     };
     const sync = await asked("sync", { prune: true }, { outcome: "succeeded", outputs: {} });
-    expect(sync.task).toMatchObject({ kind: "application.operate", params: { live, action: { sync: { request: { prune: true } } } } });
+    expect(sync.task).toMatchObject({
+      kind: "application.operate",
+      params: { live, action: { sync: { request: { prune: true } } } },
+    });
     expect(sync.answer).toMatchObject({ status: 202, body: { status: { operation: { phase: "Pending" } } } });
-    const refused = await asked("rollback", { id: 4 }, { outcome: "failed", reason: "OperationRunning", message: "An operation runs." });
-    expect(refused.answer).toMatchObject({ status: 422, body: { code: "agent_refused", detail: "An operation runs." } });
+    const refused = await asked(
+      "rollback",
+      { id: 4 },
+      { outcome: "failed", reason: "OperationRunning", message: "An operation runs." },
+    );
+    expect(refused.answer).toMatchObject({
+      status: 422,
+      body: { code: "agent_refused", detail: "An operation runs." },
+    });
     expect(await s.ask("POST", "/v1/applications/busy/rollback", { body: { id: 5 } })).toMatchObject({
       status: 422,
       body: { pointer: "/id" },
@@ -348,7 +445,12 @@ describe("actions and questions on what is not managed", () => {
 
   test("conditions of the agent itself are shown, and cannot stand for the service's", async () => {
     const w = await agent("says");
-    const condition = { type: "EngineConflict", status: "True" as const, reason: "ArgoRuns", message: "Argo CD runs here." };
+    const condition = {
+      type: "EngineConflict",
+      status: "True" as const,
+      reason: "ArgoRuns",
+      message: "Argo CD runs here.",
+    };
     await w.exchange({ conditions: [condition, { ...condition, type: "DiscoveredLimit" }] });
     const shown = async () => (await get("/v1/agents/says")).body;
     const first = await shown();

@@ -19,7 +19,11 @@ export async function checkChange(sql: Sql, object: Stored, adopt: boolean): Pro
   if (object.origin === "managed") return;
   const owner = object.found?.owner;
   if (owner) throw ownedBy(await ownerOf(sql, object, owner));
-  if (!adopt) throw new Problem("not_adopted", `Agent and service only show this object: it was made in the cluster. ${TAKE_OVER}.`);
+  if (!adopt)
+    throw new Problem(
+      "not_adopted",
+      `Agent and service only show this object: it was made in the cluster. ${TAKE_OVER}.`,
+    );
 }
 
 /** Refuses to delete what the service does not manage: what others made is deleted by them. */
@@ -39,7 +43,9 @@ function ownedBy(owner: Schemas["Owner"]): Problem {
     ? `\`${owner.address}\``
     : `\`${[owner.namespace, owner.name].filter(Boolean).join("/")}\` in the agent's cluster`;
   const where =
-    owner.kind === "applicationset" ? "Change its template there" : "Change it where that application has it from, usually in Git";
+    owner.kind === "applicationset"
+      ? "Change its template there"
+      : "Change it where that application has it from, usually in Git";
   return new Problem("owned_by", `The ${kind} ${at} makes this object and would undo the change. ${where}.`);
 }
 
@@ -58,7 +64,10 @@ export async function foundForPut(
   const collection = found.collection as DiscoveredCollection;
   const another = agent !== undefined && agent.uid !== found.agentUid;
   const elsewhere =
-    creation && found.id === live.name && agent !== undefined && liveNameOf(collection, workerName(agent, scope, found.id)) !== live.name;
+    creation &&
+    found.id === live.name &&
+    agent !== undefined &&
+    liveNameOf(collection, workerName(agent, scope, found.id)) !== live.name;
   if (!adopt && (another || elsewhere)) {
     const finder = await tryFindByUid(w, w.account, found.agentUid!);
     if (finder) await moveTo(w, found, finder, found, true);
@@ -69,10 +78,18 @@ export async function foundForPut(
 }
 
 /** Refuses a take-over that would change more than the specification says. */
-export async function checkAdoption(sql: Sql, object: Stored, agent: Stored | undefined, targets: readonly Target[]): Promise<void> {
+export async function checkAdoption(
+  sql: Sql,
+  object: Stored,
+  agent: Stored | undefined,
+  targets: readonly Target[],
+): Promise<void> {
   const { live, inexpressible = [] } = object.found!;
   if (!agent || agent.uid !== object.agentUid)
-    throw invalid("/spec/agent", "The object is in another agent's cluster. Name the agent that it shows, and move it afterwards.");
+    throw invalid(
+      "/spec/agent",
+      "The object is in another agent's cluster. Name the agent that it shows, and move it afterwards.",
+    );
   if (inexpressible.length > 0)
     throw new Problem(
       "conflict",
@@ -83,7 +100,11 @@ export async function checkAdoption(sql: Sql, object: Stored, agent: Stored | un
 }
 
 /** What binds or serves all who use it. Clusters and repositories go on with the credentials of whoever registered them. */
-const SHARED: Partial<Record<string, string>> = { appprojects: "app project", clusters: "cluster", repositories: "repository" };
+const SHARED: Partial<Record<string, string>> = {
+  appprojects: "app project",
+  clusters: "cluster",
+  repositories: "repository",
+};
 
 /**
  * A mapping shows these also to those who are only under them. If one of these took such an object over, they would write the rules for
@@ -109,7 +130,8 @@ function checkDestination(destination: Schemas["LiveDestination"] | undefined, t
   const home = (!server && !name) || server === "https://kubernetes.default.svc" || name === "in-cluster";
   const same = home
     ? !cluster
-    : cluster !== undefined && (cluster.spec.server === server || [cluster.id, cluster.found?.live.displayName].includes(name));
+    : cluster !== undefined &&
+      (cluster.spec.server === server || [cluster.id, cluster.found?.live.displayName].includes(name));
   if (same) return;
   throw invalid(
     "/spec/destination/cluster",

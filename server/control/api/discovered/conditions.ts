@@ -7,7 +7,11 @@ import { writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
 
 /** Stores the agent's own conditions; an unchanged list writes nothing. */
-export async function takeConditions(s: Services, session: SessionRow, said: readonly Schemas["WorkerCondition"][]): Promise<void> {
+export async function takeConditions(
+  s: Services,
+  session: SessionRow,
+  said: readonly Schemas["WorkerCondition"][],
+): Promise<void> {
   const { account, objectUid } = session;
   const next = (agent: Awaited<ReturnType<typeof tryFindByUid>>, now: Date) =>
     reportedConditions(agent?.status.conditions ?? [], said, now);

@@ -35,7 +35,14 @@ describe("what an agent reports", () => {
       status: 200,
       body: {
         origin: "discovered",
-        live: { namespace: HOME, name: "one", uid: "k-one", argoProject: "default", labels: { team: "a" }, annotations: { note: "b" } },
+        live: {
+          namespace: HOME,
+          name: "one",
+          uid: "k-one",
+          argoProject: "default",
+          labels: { team: "a" },
+          annotations: { note: "b" },
+        },
         spec: { agent: "seen", ...spec, argoProject: "default" },
         status: { sync: { status: "Synced" }, health: { status: "Healthy" }, observedGeneration: 1 },
       },
@@ -60,7 +67,10 @@ describe("what an agent reports", () => {
       status: { sync: { status: "OutOfSync" } },
     });
     await w.exchange({ discovered: [app("one", { spec: { ...spec, destination: { namespace: "b" } } })] });
-    expect((await get("/v1/applications/one")).body).toMatchObject({ generation: 2, spec: { destination: { namespace: "b" } } });
+    expect((await get("/v1/applications/one")).body).toMatchObject({
+      generation: 2,
+      spec: { destination: { namespace: "b" } },
+    });
     expect((await get("/metrics")).text).toMatch(/outpost_discovered_objects\{origin="generated"\} [1-9]/);
   });
 
@@ -68,15 +78,24 @@ describe("what an agent reports", () => {
     const w = await agent("part");
     const odd = { ...spec, source: { repoUrl: "file:///etc" }, nonsense: 1, credentials: { password: "x" } };
     await w.exchange({
-      discovered: [app("odd", { spec: odd, inexpressible: ["spec.sources"], status: { sync: 1, health: { status: "Healthy" } } })],
+      discovered: [
+        app("odd", { spec: odd, inexpressible: ["spec.sources"], status: { sync: 1, health: { status: "Healthy" } } }),
+      ],
     });
     const { status, body } = await get("/v1/applications/odd");
     expect(status).toBe(200);
-    expect(body.spec).toEqual({ agent: "part", argoProject: "default", destination: { namespace: "a" }, revisionHistoryLimit: 10 });
+    expect(body.spec).toEqual({
+      agent: "part",
+      argoProject: "default",
+      destination: { namespace: "a" },
+      revisionHistoryLimit: 10,
+    });
     expect(body.inexpressible).toEqual(["spec.credentials", "spec.nonsense", "spec.source", "spec.sources"]);
     expect(body.status).toMatchObject({ health: { status: "Healthy" } });
     expect(body.status.sync).toBeUndefined();
-    expect(await s.ask("PUT", "/v1/applications/odd?adopt=true", { body: { spec: { agent: "part", ...spec } } })).toMatchObject({
+    expect(
+      await s.ask("PUT", "/v1/applications/odd?adopt=true", { body: { spec: { agent: "part", ...spec } } }),
+    ).toMatchObject({
       status: 409,
       body: { code: "conflict", detail: expect.stringContaining("spec.source") },
     });
@@ -134,15 +153,21 @@ describe("what an agent reports", () => {
 });
 
 test("one tenant's objects leave places to the others, however many they are and from whichever project", async () => {
-  for (const path of ["organizations/loud", "organizations/quiet", "projects/web?org=loud"]) await put(`/v1/${path}`, {});
+  for (const path of ["organizations/loud", "organizations/quiet", "projects/web?org=loud"])
+    await put(`/v1/${path}`, {});
   const w = await agent("shared");
   const loud = Array.from({ length: 38 }, (_, i) => app(`loud-${i}`, { tenant: i % 2 ? "loud/-" : "loud/web" }));
   await w.exchange({ discovered: loud });
-  await w.exchange({ discovered: [...Array.from({ length: 6 }, (_, i) => app(`quiet-${i}`, { tenant: "quiet/-" })), app("own")] });
+  await w.exchange({
+    discovered: [...Array.from({ length: 6 }, (_, i) => app(`quiet-${i}`, { tenant: "quiet/-" })), app("own")],
+  });
   const shown = async (query: string) => (await ids(`?filter=origin=discovered&limit=100${query}`)).length;
   expect(await shown("&org=quiet")).toBe(6);
   expect((await shown("&org=loud")) + (await shown("&org=loud&project=web"))).toBe(30);
-  expect((await get("/v1/agents/shared")).body.status).toMatchObject({ discovered: 37, conditions: [{ status: "True" }] });
+  expect((await get("/v1/agents/shared")).body.status).toMatchObject({
+    discovered: 37,
+    conditions: [{ status: "True" }],
+  });
 });
 
 test("two objects of one report that want the same id get different ones", async () => {
@@ -199,7 +224,9 @@ describe("a full round", () => {
   test("removes nothing of another agent or another collection", async () => {
     const other = await agent("rounds-2");
     await other.exchange({ discovered: [app("kept")] });
-    await w.exchange({ discovered: [{ collection: "appprojects", namespace: HOME, name: "p", uid: "kp", spec: { sourceRepos: ["*"] } }] });
+    await w.exchange({
+      discovered: [{ collection: "appprojects", namespace: HOME, name: "p", uid: "kp", spec: { sourceRepos: ["*"] } }],
+    });
     await w.exchange({ listed: [listed(5, 0)] });
     expect((await get("/v1/applications/kept")).status).toBe(200);
     expect((await get("/v1/appprojects/p")).body).toMatchObject({ origin: "discovered", status: { name: "p" } });

@@ -7,7 +7,15 @@ import type { Schemas } from "../../domain/nouns.ts";
 import { differs } from "../../domain/observe.ts";
 import { isSame, type Scope } from "../../domain/scope.ts";
 import { tryFindDelivery } from "../../store/deliveries.ts";
-import { idText, insertObjects, objectsByUid, type Stored, takenIds, tryFindByUid, updateObject } from "../../store/objects.ts";
+import {
+  idText,
+  insertObjects,
+  objectsByUid,
+  type Stored,
+  takenIds,
+  tryFindByUid,
+  updateObject,
+} from "../../store/objects.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import { deliveredAmong } from "../../store/shown.ts";
 import * as sightings from "../../store/sightings.ts";
@@ -27,12 +35,17 @@ type Sighting = sightings.Sighting;
 /**
  * Takes in what an agent found in its namespaces. Reports that say what is known only get their mark, outside of the account's line of writers.
  */
-export async function takeDiscovered(s: Services, session: SessionRow, reports: readonly DiscoveredReport[]): Promise<void> {
+export async function takeDiscovered(
+  s: Services,
+  session: SessionRow,
+  reports: readonly DiscoveredReport[],
+): Promise<void> {
   const { account, objectUid: agentUid } = session;
   // The last word on an object counts.
   const last = [...new Map(reports.map((report) => [sightings.textOf(report), report])).values()];
   const known = await sightings.sightingsOf(s.db, account, agentUid, last);
-  const isKnown = (report: DiscoveredReport) => !report.deleted && known.get(sightings.textOf(report))?.digest === digestOf(report);
+  const isKnown = (report: DiscoveredReport) =>
+    !report.deleted && known.get(sightings.textOf(report))?.digest === digestOf(report);
   await sightings.markSeen(s.db, account, agentUid, session.session, last.filter(isKnown).map(keyed));
   const news = last.filter((report) => !isKnown(report));
   const refused = new Set<DiscoveredReport>();
@@ -48,7 +61,9 @@ export async function takeDiscovered(s: Services, session: SessionRow, reports: 
     });
     if (at + BATCH < news.length) await pause(Math.min((performance.now() - started) * SHARE, MAX_PAUSE_MS));
   }
-  await s.db.transaction((tx) => sightings.countRounds(tx, account, agentUid, session.session, counted(reports, refused)));
+  await s.db.transaction((tx) =>
+    sightings.countRounds(tx, account, agentUid, session.session, counted(reports, refused)),
+  );
 }
 
 const keyed = ({ collection, namespace, name, round }: DiscoveredReport) => ({ collection, namespace, name, round });
@@ -97,7 +112,12 @@ interface Addition {
   before: Stored | undefined;
 }
 
-async function openIntake(s: Services, w: Writer, session: SessionRow, batch: readonly DiscoveredReport[]): Promise<Intake | undefined> {
+async function openIntake(
+  s: Services,
+  w: Writer,
+  session: SessionRow,
+  batch: readonly DiscoveredReport[],
+): Promise<Intake | undefined> {
   const { account } = session;
   const agent = await tryFindByUid(w, account, session.objectUid);
   if (!agent) return undefined;
@@ -153,7 +173,10 @@ async function takeOne(intake: Intake, report: DiscoveredReport): Promise<"taken
     return "taken";
   }
   if (shown.ignored.length)
-    intake.s.log.warn({ agent: session.id, ...keyed(report), fields: shown.ignored }, "fields of a discovered object were left out");
+    intake.s.log.warn(
+      { agent: session.id, ...keyed(report), fields: shown.ignored },
+      "fields of a discovered object were left out",
+    );
   if (object && sighting.liveUid === report.uid) {
     await change(intake, object, report, scope, shown);
     intake.seen.push(sightingOf(report, object.uid));
@@ -226,14 +249,22 @@ async function addAll(intake: Intake): Promise<void> {
 }
 
 /** Stores what has changed; a report that changes nothing writes nothing. */
-async function change(intake: Intake, before: Stored, report: DiscoveredReport, scope: Scope, shown: Shown): Promise<void> {
+async function change(
+  intake: Intake,
+  before: Stored,
+  report: DiscoveredReport,
+  scope: Scope,
+  shown: Shown,
+): Promise<void> {
   const { w, agent } = intake;
   const moved = isSame(before, scope) ? before : await moveTo(w, before, agent, scope);
   const generation = canonical(moved.spec) === canonical(shown.spec) ? moved.generation : moved.generation + 1;
   const status = { ...shown.status, ...times(intake, report, generation) };
   const { origin, found, spec } = shown;
-  const same = generation === moved.generation && moved.origin === origin && canonical(moved.found) === canonical(found);
-  if (!same || differs(moved.status, status)) await updateObject(w, { ...moved, generation, origin, found, spec, status });
+  const same =
+    generation === moved.generation && moved.origin === origin && canonical(moved.found) === canonical(found);
+  if (!same || differs(moved.status, status))
+    await updateObject(w, { ...moved, generation, origin, found, spec, status });
 }
 
 /** Status and spec came together, so the status speaks of this generation. */

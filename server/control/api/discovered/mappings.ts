@@ -21,7 +21,10 @@ const WAIT_MS = 2_000;
  */
 export async function checkMapping(sql: Sql, scope: Scope, spec: Spec, agent: Stored): Promise<void> {
   if (!isSame(agent, scope))
-    throw invalid("/spec/agent", "A mapping belongs to the scope of its agent: create it there, by someone who may write in that scope.");
+    throw invalid(
+      "/spec/agent",
+      "A mapping belongs to the scope of its agent: create it there, by someone who may write in that scope.",
+    );
   const target = { account: scope.account, org: spec.targetOrg ?? scope.org, project: spec.targetProject ?? "" };
   if (!target.org)
     throw invalid(
@@ -40,9 +43,16 @@ export async function checkMapping(sql: Sql, scope: Scope, spec: Spec, agent: St
 }
 
 /** Refuses a second mapping of the same Argo project at one agent: only one of them could count. */
-export async function checkOnlyMapping(sql: Sql, spec: Spec, agent: Stored, existing: Stored | undefined): Promise<void> {
+export async function checkOnlyMapping(
+  sql: Sql,
+  spec: Spec,
+  agent: Stored,
+  existing: Stored | undefined,
+): Promise<void> {
   if (existing && existing.spec.agent === spec.agent && existing.spec.argoProject === spec.argoProject) return;
-  const other = (await mappingsOf(sql, agent)).find(({ id, argoProject }) => argoProject === spec.argoProject && id !== existing?.id);
+  const other = (await mappingsOf(sql, agent)).find(
+    ({ id, argoProject }) => argoProject === spec.argoProject && id !== existing?.id,
+  );
   if (!other) return;
   throw new Problem(
     "conflict",

@@ -16,7 +16,14 @@ export async function withOwners(sql: Sql, objects: Stored[]): Promise<Stored[]>
       const owner = object.found?.owner;
       if (!object.found || !owner) return object;
       const { org, project, agentUid } = object;
-      const key = JSON.stringify([org, project, agentUid, owner.kind, owner.namespace ?? object.found.live.namespace, owner.name]);
+      const key = JSON.stringify([
+        org,
+        project,
+        agentUid,
+        owner.kind,
+        owner.namespace ?? object.found.live.namespace,
+        owner.name,
+      ]);
       if (!known.has(key)) known.set(key, ownerOf(sql, object, owner));
       return { ...object, found: { ...object.found, owner: await known.get(key)! } };
     }),

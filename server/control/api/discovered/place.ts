@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { canonical } from "../../../base/json/canonical.ts";
 import { type DiscoveredReport, idsFor, mappingFor, referenceTo } from "../../domain/discover.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
-import { relocateObject, removeObject, type Stored, tryFindByUid, tryFindObject, updateObject } from "../../store/objects.ts";
+import {
+  relocateObject,
+  removeObject,
+  type Stored,
+  tryFindByUid,
+  tryFindObject,
+  updateObject,
+} from "../../store/objects.ts";
 import { type Delivered, mappingsOf, scopeExists, tryFindDelivered } from "../../store/shown.ts";
 import { dropSighting, type Sighting, textOf } from "../../store/sightings.ts";
 import type { Sql } from "../../store/sql.ts";
@@ -71,7 +78,8 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
   };
   return {
     async of({ owner, tenant, argoProject, namespace }) {
-      const set = owner?.kind === "applicationset" ? await managedSet(owner.namespace ?? namespace, owner.name) : undefined;
+      const set =
+        owner?.kind === "applicationset" ? await managedSet(owner.namespace ?? namespace, owner.name) : undefined;
       const [org = "", project = ""] = (tenant ?? "").split("/");
       const mapping = mappingFor(mappings, argoProject);
       const choices = [

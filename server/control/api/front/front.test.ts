@@ -26,12 +26,22 @@ test.each([
     401,
     "unauthenticated",
   ],
-  ["a forged session", "POST", "/v1/worker/exchange", { authorization: `Bearer ows_default_${"x".repeat(43)}` }, 401, "session_expired"],
+  [
+    "a forged session",
+    "POST",
+    "/v1/worker/exchange",
+    { authorization: `Bearer ows_default_${"x".repeat(43)}` },
+    401,
+    "session_expired",
+  ],
   ["a made-up webhook", "POST", "/v1/hooks/default_made-up", {}, 401, "webhook_refused"],
   ["a made-up path", "GET", "/v1/nothing", {}, 404, "not_found"],
   ["an answer nobody can give", "GET", "/v1/agents", { accept: "image/png" }, 406, "not_acceptable"],
 ])("refused at the front in the words of the contract: %s", async (_, method, path, headers, status, code) => {
-  const answer = await ask(s.url, method, path, { headers, ...(method === "PUT" || method === "POST" ? { body: {} } : {}) });
+  const answer = await ask(s.url, method, path, {
+    headers,
+    ...(method === "PUT" || method === "POST" ? { body: {} } : {}),
+  });
   expect([answer.status, answer.body?.code]).toEqual([status, code]);
   expect(answer.headers.get("content-type")).toMatch("application/problem+json");
   expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -41,10 +51,15 @@ test.each([
 });
 
 test("what is refused at the front is counted like every other answer", async () => {
-  const count = async (line: string) => Number(new RegExp(`^${line} (\\d+)$`, "m").exec((await s.ask("GET", "/metrics")).text)?.[1] ?? 0);
-  const lines = ['outpost_requests_total\\{operation="listTasks",status="401"\\}', 'outpost_denied_total\\{code="unauthenticated"\\}'];
+  const count = async (line: string) =>
+    Number(new RegExp(`^${line} (\\d+)$`, "m").exec((await s.ask("GET", "/metrics")).text)?.[1] ?? 0);
+  const lines = [
+    'outpost_requests_total\\{operation="listTasks",status="401"\\}',
+    'outpost_denied_total\\{code="unauthenticated"\\}',
+  ];
   const before = await Promise.all(lines.map(count));
-  for (const headers of [{}, key("y"), key("y")]) expect((await ask(s.url, "GET", "/v1/tasks", { headers })).status).toBe(401);
+  for (const headers of [{}, key("y"), key("y")])
+    expect((await ask(s.url, "GET", "/v1/tasks", { headers })).status).toBe(401);
   expect(await Promise.all(lines.map(count))).toEqual(before.map((n) => n + 3));
 });
 
@@ -55,10 +70,19 @@ test("a connection whose call was refused with its whole body takes the next cal
   const call = (headers: Record<string, string>) =>
     new Promise<{ status: number | undefined; again: boolean; close: string | undefined }>((resolve, reject) => {
       const req = request(
-        { port, host: "127.0.0.1", method: "POST", path: "/v1/tasks", agent, headers: { ...headers, "content-type": "application/json" } },
+        {
+          port,
+          host: "127.0.0.1",
+          method: "POST",
+          path: "/v1/tasks",
+          agent,
+          headers: { ...headers, "content-type": "application/json" },
+        },
         (res) => {
           res.resume();
-          res.on("end", () => resolve({ status: res.statusCode, again: req.reusedSocket, close: res.headers.connection }));
+          res.on("end", () =>
+            resolve({ status: res.statusCode, again: req.reusedSocket, close: res.headers.connection }),
+          );
         },
       );
       req.on("error", reject);
@@ -71,7 +95,8 @@ test("a connection whose call was refused with its whole body takes the next cal
 });
 
 test("the oldest of an address's unfinished enrolments is closed without an answer when a new one needs its room", async () => {
-  const half = "POST /v1/worker/enrol HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+  const half =
+    "POST /v1/worker/enrol HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
   const { bodies } = s.running.services.strangers;
   const sockets = [];
   for (let i = 0; i < 65; i++) {
@@ -99,7 +124,8 @@ test("a greeting from the front is the same as that of all steps, and other form
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.body).sort()).toEqual(["keyId", "nonce", "publicKey", "signature"]);
   }
-  const fields = (of: typeof front) => [...of.headers].filter(([name]) => !/^(date|request-id|content-length)$/.test(name));
+  const fields = (of: typeof front) =>
+    [...of.headers].filter(([name]) => !/^(date|request-id|content-length)$/.test(name));
   expect(fields(front)).toEqual(fields(steps));
   expect((await ask(s.url, "GET", "/v1/worker/hello?nonce=short")).body.code).toBe("invalid_request");
 });

@@ -37,7 +37,8 @@ export function refuseAtFront(
   const unknown = route.row.access === "worker" ? NO_SESSION : NO_KEY;
   if (!credential) return refuse(s, asked, unknown);
   // The store is asked for genuine tokens of tasks only.
-  if (credential.kind === "task") return s.signer.fitsTaskToken(credential, credential.mac) ? false : refuse(s, asked, unknown);
+  if (credential.kind === "task")
+    return s.signer.fitsTaskToken(credential, credential.mac) ? false : refuse(s, asked, unknown);
   if (door.isKnown(credential)) return false;
   if (door.looksForged(credential)) return refuse(s, asked, unknown);
   return door.exists(s.db, credential, network).then(
@@ -65,9 +66,13 @@ const NO_SESSION = unauthenticated(true);
 export function unauthenticated(worker: boolean): Problem {
   return worker
     ? new Problem("session_expired", "This session does not exist or has ended. Open one with the worker's key.")
-    : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", {
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
+    : new Problem(
+        "unauthenticated",
+        "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.",
+        {
+          headers: { "WWW-Authenticate": "Bearer" },
+        },
+      );
 }
 
 export function forwardedFor(req: IncomingMessage): string | undefined {

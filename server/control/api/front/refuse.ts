@@ -67,4 +67,5 @@ export function everyAnswer(s: Services, { req, id }: Pick<Asked, "req" | "id">)
 }
 
 /** What a denied caller is told; the metrics count them. */
-export const isDenied = (code: ProblemCode): boolean => code === "forbidden" || code === "unauthenticated" || code === "session_expired";
+export const isDenied = (code: ProblemCode): boolean =>
+  code === "forbidden" || code === "unauthenticated" || code === "session_expired";

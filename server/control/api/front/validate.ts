@@ -60,7 +60,10 @@ function saidWell(error: unknown, route: Route, body: unknown): unknown {
   const refused = error as Refused;
   if (refused?.status !== 400 || !Array.isArray(refused.errors)) return error;
   const others = refused.errors.filter((fault) => !fault.path?.startsWith("/body") || !isOfShape(fault.message ?? ""));
-  const shape = shapeFaults(bodyOf(route), body, deref).map(({ pointer, detail }) => ({ path: `/body${pointer}`, message: detail }));
+  const shape = shapeFaults(bodyOf(route), body, deref).map(({ pointer, detail }) => ({
+    path: `/body${pointer}`,
+    message: detail,
+  }));
   if (others.length + shape.length > 0) refused.errors = [...others, ...shape];
   return refused;
 }
@@ -70,6 +73,7 @@ const paths = document.paths as Record<string, Record<string, Schema>>;
 
 /** The schema of an operation's body; one that allows everything where there is none. */
 function bodyOf({ row }: Route): Schema {
-  const content: Record<string, { schema?: Schema }> = paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content ?? {};
+  const content: Record<string, { schema?: Schema }> =
+    paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content ?? {};
   return Object.values(content)[0]?.schema ?? {};
 }

@@ -24,7 +24,8 @@ export function refuseWebhook(s: Services, asked: Asked): Promise<boolean> {
     (named) => {
       if (!named) return refused("SignatureInvalid", NO_WEBHOOK);
       const { bounds } = s.webhooks;
-      if (!maybeSigned(req.headers, req.url!) && !bounds.readsUnsigned(hook)) return refused("SignatureInvalid", NO_WEBHOOK);
+      if (!maybeSigned(req.headers, req.url!) && !bounds.readsUnsigned(hook))
+        return refused("SignatureInvalid", NO_WEBHOOK);
       return bounds.reads(hook, network) ? false : refused("NotTaken", TOO_OFTEN);
     },
     () => false,

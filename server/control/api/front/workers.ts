@@ -9,9 +9,13 @@ import { record } from "./record.ts";
 import { type Asked, cut, everyAnswer, refuse } from "./refuse.ts";
 
 /** Made once: the same refusal is given over and over, and an error takes note of its stack each time. */
-const TOO_OFTEN = new Problem("too_many_requests", "Too many workers of this address ask at once. Try again in a moment.", {
-  retryAfterSeconds: 1,
-});
+const TOO_OFTEN = new Problem(
+  "too_many_requests",
+  "Too many workers of this address ask at once. Try again in a moment.",
+  {
+    retryAfterSeconds: 1,
+  },
+);
 
 /** A greeting as workers send it. One that is written in another way goes through all steps, which say what is wrong with it. */
 const GREETING = /^\/v1\/worker\/hello\?nonce=([A-Za-z0-9_-]{16,128})$/;

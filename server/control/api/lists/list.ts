@@ -25,7 +25,13 @@ export const list =
     const reading = { collection, scope: call.scope, columns };
     const after = readPlace(cursor, order);
     // One more than asked for tells whether another page follows.
-    const found = await listRows(s.db, reading, { inherited, limit: limit + 1, order, after, filter: parseFilter(filter) });
+    const found = await listRows(s.db, reading, {
+      inherited,
+      limit: limit + 1,
+      order,
+      after,
+      filter: parseFilter(filter),
+    });
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const more = found.length > limit && last ? { nextCursor: writePlace(last, order) } : {};

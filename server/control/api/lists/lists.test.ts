@@ -28,7 +28,11 @@ const applications = (org: string, objects: Partial<NewObject>[]) =>
   );
 
 /** Every item of a list, in pages; `between` runs after each page. */
-async function pages(query: string, limit: number, between: (page: any[]) => Promise<unknown> = async () => {}): Promise<any[]> {
+async function pages(
+  query: string,
+  limit: number,
+  between: (page: any[]) => Promise<unknown> = async () => {},
+): Promise<any[]> {
   const items: any[] = [];
   for (let cursor = ""; ; ) {
     const { status, body } = await get(`/v1/applications?${query}&limit=${limit}${cursor && `&cursor=${cursor}`}`);
@@ -49,20 +53,31 @@ describe("a list in an order", () => {
     ),
   );
 
-  test.each(["health", "-health", "id", "-id", "createdAt", "-updatedAt", "agent", "owner", "repository", "sync", "cluster", "origin"])(
-    "by %s has every object once, in that order, whatever the size of a page",
-    async (sort) => {
-      const whole = await pages(`org=o1&sort=${sort}`, 500);
-      expect(await pages(`org=o1&sort=${sort}`, 7)).toEqual(whole);
-      expect(new Set(whole.map(({ id }) => id)).size).toBe(40);
-      const field = sort.replace("-", "");
-      const keys = whole.map(
-        (o) => ({ health: o.status.health?.status ?? "", id: o.id, createdAt: o.createdAt, updatedAt: o.updatedAt })[field],
-      );
-      const sorted = [...keys].sort();
-      expect(keys).toEqual(sort.startsWith("-") ? sorted.reverse() : sorted);
-    },
-  );
+  test.each([
+    "health",
+    "-health",
+    "id",
+    "-id",
+    "createdAt",
+    "-updatedAt",
+    "agent",
+    "owner",
+    "repository",
+    "sync",
+    "cluster",
+    "origin",
+  ])("by %s has every object once, in that order, whatever the size of a page", async (sort) => {
+    const whole = await pages(`org=o1&sort=${sort}`, 500);
+    expect(await pages(`org=o1&sort=${sort}`, 7)).toEqual(whole);
+    expect(new Set(whole.map(({ id }) => id)).size).toBe(40);
+    const field = sort.replace("-", "");
+    const keys = whole.map(
+      (o) =>
+        ({ health: o.status.health?.status ?? "", id: o.id, createdAt: o.createdAt, updatedAt: o.updatedAt })[field],
+    );
+    const sorted = [...keys].sort();
+    expect(keys).toEqual(sort.startsWith("-") ? sorted.reverse() : sorted);
+  });
 
   test("shows each object that does not change exactly once while others come, go and change", async () => {
     let n = 0;
@@ -80,7 +95,9 @@ describe("a list in an order", () => {
 
   test("takes no cursor of another order, and none that was made up", async () => {
     const { nextCursor } = (await get("/v1/applications?org=o1&sort=health&limit=1")).body;
-    expect((await get(`/v1/applications?org=o1&sort=-health&limit=1&cursor=${nextCursor}`)).body.code).toBe("invalid_request");
+    expect((await get(`/v1/applications?org=o1&sort=-health&limit=1&cursor=${nextCursor}`)).body.code).toBe(
+      "invalid_request",
+    );
     expect((await get(`/v1/applications?org=o1&limit=1&cursor=${nextCursor}`)).body.code).toBe("invalid_request");
     for (const parts of [
       ["updatedAt", "yesterday", "", "", ""],
@@ -89,7 +106,9 @@ describe("a list in an order", () => {
       ["health", "\0", "", "", ""],
     ]) {
       const cursor = Buffer.from(JSON.stringify(parts)).toString("base64url");
-      expect((await get(`/v1/applications?org=o1&sort=${parts[0]}&cursor=${cursor}`)).body.code).toBe("invalid_request");
+      expect((await get(`/v1/applications?org=o1&sort=${parts[0]}&cursor=${cursor}`)).body.code).toBe(
+        "invalid_request",
+      );
     }
     expect((await get("/v1/applications?org=o1&sort=spec.agent")).body.code).toBe("invalid_request");
   });
@@ -107,7 +126,12 @@ describe("a list in an order", () => {
 describe("view=summary", () => {
   test("shows what a table needs, in a fraction of the whole", async () => {
     await put("/v1/organizations/sum", {});
-    const resources = Array.from({ length: 20 }, (_, n) => ({ version: "v1", kind: "Deployment", name: `web-${n}`, status: "Synced" }));
+    const resources = Array.from({ length: 20 }, (_, n) => ({
+      version: "v1",
+      kind: "Deployment",
+      name: `web-${n}`,
+      status: "Synced",
+    }));
     await applications("sum", [
       {
         id: "web",
@@ -122,7 +146,10 @@ describe("view=summary", () => {
       {
         id: "found",
         origin: "generated",
-        found: { owner: { kind: "applicationset", name: "set" }, live: { namespace: "n", name: "found", uid: "u", labels: { team: "b" } } },
+        found: {
+          owner: { kind: "applicationset", name: "set" },
+          live: { namespace: "n", name: "found", uid: "u", labels: { team: "b" } },
+        },
       },
     ]);
     const { body, text } = await get("/v1/applications?org=sum&view=summary");
@@ -175,14 +202,29 @@ describe("counts", () => {
         ],
       },
     ],
-    ["&by=health,sync&filter=health=Healthy", { total: 2, groups: [{ by: { health: "Healthy", sync: "Synced" }, count: 2 }] }],
-    ["&by=labels.a.b/team&filter=labels.a.b/team exists", { total: 1, groups: [{ by: { "labels.a.b/team": "x" }, count: 1 }] }],
+    [
+      "&by=health,sync&filter=health=Healthy",
+      { total: 2, groups: [{ by: { health: "Healthy", sync: "Synced" }, count: 2 }] },
+    ],
+    [
+      "&by=labels.a.b/team&filter=labels.a.b/team exists",
+      { total: 1, groups: [{ by: { "labels.a.b/team": "x" }, count: 1 }] },
+    ],
     ["&by=agent&filter=id=none", { total: 0, groups: [] }],
     ["&filter=id=none", { total: 0, groups: [] }],
-  ])("with `%s`", async (query, want) => expect((await get(`/v1/counts/applications?org=count${query}`)).body).toEqual(want));
+  ])("with `%s`", async (query, want) =>
+    expect((await get(`/v1/counts/applications?org=count${query}`)).body).toEqual(want),
+  );
 
   test("are those of a list with the same filter", async () => {
-    for (const filter of ["id exists", "health!=Healthy", "agent in (a,b)", "id~app-1", "sync missing", "labels.a.b/team=x"]) {
+    for (const filter of [
+      "id exists",
+      "health!=Healthy",
+      "agent in (a,b)",
+      "id~app-1",
+      "sync missing",
+      "labels.a.b/team=x",
+    ]) {
       const { total } = (await get(`/v1/counts/applications?inherited=true&filter=${filter}`)).body;
       expect([filter, total]).toEqual([filter, (await pages(`inherited=true&filter=${filter}`, 500)).length]);
     }

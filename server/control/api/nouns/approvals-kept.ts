@@ -9,7 +9,11 @@ import type { Call } from "../typed.ts";
  * transaction of the change, after it, so that every way to write an object passes here with the spec as it is stored.
  * @throws Problem
  */
-export function checkApprovalsKept(caller: Call<"getPipeline">["caller"], before: Stored | undefined, after: Stored | undefined): void {
+export function checkApprovalsKept(
+  caller: Call<"getPipeline">["caller"],
+  before: Stored | undefined,
+  after: Stored | undefined,
+): void {
   if (before?.collection !== "pipelines" || (caller?.kind === "key" && caller.key.role === "admin")) return;
   const [first, ...more] = weakenedBy(before.spec as PipelineSpec, after?.spec as PipelineSpec | undefined);
   if (!first) return;

@@ -24,7 +24,13 @@ import { findAgentOf } from "./references.ts";
 
 type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {
   operation: string;
-  query: { org?: string; force?: boolean; replace?: boolean; uid?: string; cascade?: "foreground" | "background" | "orphan" };
+  query: {
+    org?: string;
+    force?: boolean;
+    replace?: boolean;
+    uid?: string;
+    cascade?: "foreground" | "background" | "orphan";
+  };
 };
 type Gone = { status: 204 };
 type Going<C extends Collection> = { status: 202; body: ObjectOf<C>; headers: Record<string, string> };
@@ -68,11 +74,20 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
   return going;
 }
 
-async function removeOne(w: Writer, found: Stored, force: boolean, cascade: string | undefined): Promise<Stored | undefined> {
+async function removeOne(
+  w: Writer,
+  found: Stored,
+  force: boolean,
+  cascade: string | undefined,
+): Promise<Stored | undefined> {
   if (isDelivered(found.collection) && !force) {
     if (found.deletionRequestedAt) return found;
     if (await deliverTombstone(w, found.uid, cascade)) {
-      const delivery = { state: "Deleting", reason: "Requested", message: "The agent removes it when it connects next." };
+      const delivery = {
+        state: "Deleting",
+        reason: "Requested",
+        message: "The agent removes it when it connects next.",
+      };
       return updateObject(w, { ...found, deletionRequestedAt: new Date(), status: { ...found.status, delivery } });
     }
   }
@@ -104,7 +119,8 @@ export async function removeNow(w: Writer, found: Stored): Promise<void> {
 export async function removeReleased(w: Writer, uids: readonly string[]): Promise<void> {
   for (const uid of uids) {
     const found = await tryFindByUid(w, w.account, uid);
-    if (found && (await isReleased(w, w.account, uid)) && !(await whyUsed(w, found, false))) await removeOne(w, found, false, undefined);
+    if (found && (await isReleased(w, w.account, uid)) && !(await whyUsed(w, found, false)))
+      await removeOne(w, found, false, undefined);
   }
 }
 
@@ -123,7 +139,9 @@ async function whyUsed(w: Writer, found: Stored, force: boolean): Promise<Proble
   }
   const { neededBy, needed = "" } = RULES[found.collection] ?? {};
   if (neededBy) {
-    const needing = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) => neededBy(found.spec as never, spec));
+    const needing = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) =>
+      neededBy(found.spec as never, spec),
+    );
     if (needing.length > 0) return inUse(needed, needing.slice(0, 5));
   }
   if (found.collection === "organizations" || found.collection === "projects") {
@@ -138,5 +156,8 @@ async function whyUsed(w: Writer, found: Stored, force: boolean): Promise<Proble
 
 function inUse(how: string, rows: Row[]): Problem {
   const names = rows.map((r) => `${r.collection}/${[r.org, r.project, r.id].filter(Boolean).join("/")}`).join(", ");
-  return new Problem("in_use", `The object ${how} ${names}${rows.length === 5 ? " and maybe more" : ""}. Delete or change these first.`);
+  return new Problem(
+    "in_use",
+    `The object ${how} ${names}${rows.length === 5 ? " and maybe more" : ""}. Delete or change these first.`,
+  );
 }

@@ -25,7 +25,8 @@ export function checkLevel(collection: Collection, scope: Scope): void {
 export async function checkScopeExists(sql: Sql, scope: Scope): Promise<void> {
   if (!scope.org) return;
   await findObject(sql, "organizations", { account: scope.account, org: "", project: "" }, scope.org);
-  if (scope.project) await findObject(sql, "projects", { account: scope.account, org: scope.org, project: "" }, scope.project);
+  if (scope.project)
+    await findObject(sql, "projects", { account: scope.account, org: scope.org, project: "" }, scope.project);
 }
 
 export const show = <C extends Collection>(o: Stored): ObjectOf<C> => view(o) as unknown as ObjectOf<C>;

@@ -30,7 +30,8 @@ export async function withLiveStatus(sql: Sql, collection: Collection, objects: 
     const mine = workers.filter((w) => w.objectUid === o.uid);
     const seen = mine.map((w) => w.lastSeenAt).filter((d) => d !== undefined);
     const lastSeenAt = seen.length ? new Date(Math.max(...seen.map(Number))).toISOString() : o.status.lastSeenAt;
-    const instances = collection === "delegates" ? { instances: mine.map((w) => instance(w, running.get(w.worker) ?? 0)) } : {};
+    const instances =
+      collection === "delegates" ? { instances: mine.map((w) => instance(w, running.get(w.worker) ?? 0)) } : {};
     const found = shown.has(o.uid) ? { discovered: shown.get(o.uid) } : {};
     return { ...o, status: { ...o.status, ...(lastSeenAt ? { lastSeenAt } : {}), ...instances, ...found } };
   });

@@ -37,7 +37,12 @@ export async function agentToLeave(
 }
 
 /** Puts an object under a new uid in the place of the one before. What refers to it refers to the new one. */
-export async function succeed(w: Writer, existing: Stored, leaves: Stored | undefined, change: UpdateKind): Promise<Stored> {
+export async function succeed(
+  w: Writer,
+  existing: Stored,
+  leaves: Stored | undefined,
+  change: UpdateKind,
+): Promise<Stored> {
   const uid = await renewUid(w, existing.uid);
   if (change === "replace") await restartAge(w, uid);
   if (leaves) await giveUp(w, existing.uid, uid);

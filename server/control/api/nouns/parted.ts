@@ -3,7 +3,11 @@ import { type Stored, tryFindByUid, updateObject } from "../../store/objects.ts"
 import { partedFrom, referrersOf } from "../../store/references.ts";
 import type { Writer } from "../../store/writer.ts";
 
-const WORDS: Readonly<Record<string, string>> = { clusters: "cluster", repositories: "repository", appprojects: "app project" };
+const WORDS: Readonly<Record<string, string>> = {
+  clusters: "cluster",
+  repositories: "repository",
+  appprojects: "app project",
+};
 
 /**
  * Says at what refers to a moved object whether both are with the same agent now. Moving everything takes several writes, in this order, so

@@ -56,7 +56,12 @@ function patchOf(text: unknown): unknown {
   }
 }
 
-async function namesFor(sql: Sql, agent: Stored, scope: Scope, named: readonly { project: unknown }[]): Promise<Set<string>> {
+async function namesFor(
+  sql: Sql,
+  agent: Stored,
+  scope: Scope,
+  named: readonly { project: unknown }[],
+): Promise<Set<string>> {
   const names = named.flatMap(({ project }) => (typeof project === "string" ? [project] : []));
   const found = names.length ? await projectsAt(sql, agent.account, agent.uid, names) : [];
   return new Set(found.filter(({ object }) => isFor(object, scope)).map(({ name }) => name));

@@ -36,7 +36,11 @@ export const put =
       if (!released) checkIfNoneMatch(call.headers.ifNoneMatch, existing);
       const kept = call.query.move ? "move" : "update";
       const change = released ? "replace" : kept;
-      const saved = await save(w, { collection, scope: call.scope, id: call.params.id, existing, change, adopt }, call.body.spec);
+      const saved = await save(
+        w,
+        { collection, scope: call.scope, id: call.params.id, existing, change, adopt },
+        call.body.spec,
+      );
       checkApprovalsKept(call.caller, existing, saved);
       return { status: existing && !released ? 200 : 201, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });

@@ -32,7 +32,10 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
         `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`,
         { pointer },
       );
-    const [agentUid, projectUid] = [await referenceOf(sql, object, "agent"), await referenceOf(sql, object, "appProject")];
+    const [agentUid, projectUid] = [
+      await referenceOf(sql, object, "agent"),
+      await referenceOf(sql, object, "appProject"),
+    ];
     targets.push({ pointer, object, agentUid, projectUid });
   }
   return targets;
@@ -40,11 +43,10 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
 
 async function referenceOf(sql: Sql, object: Stored, field: "agent" | "appProject"): Promise<string | undefined> {
   if (!nouns[object.collection].references.some((r) => r.path[0] === field)) return undefined;
-  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = $3", [
-    object.account,
-    object.uid,
-    `/spec/${field}`,
-  ]);
+  const [row] = await sql.query(
+    "select to_uid from object_references where account = $1 and from_uid = $2 and pointer = $3",
+    [object.account, object.uid, `/spec/${field}`],
+  );
   return row?.to_uid;
 }
 

@@ -45,7 +45,10 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   const { collection, scope, id, existing, change } = place;
   const noun = nouns[collection];
   if (existing?.deletionRequestedAt)
-    throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
+    throw new Problem(
+      "being_deleted",
+      "The object is being deleted by its agent. Wait until it is gone, then create it again.",
+    );
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
   if (existing) await checkChange(w, existing, place.adopt === true);
@@ -72,17 +75,20 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   const keeps = change !== "replace" && existing?.spec.agent === spec.agent;
   if (existing && keeps && !sealed && mayHaveCredentials(collection)) checkKept(collection, existing, spec);
   // The key of an App that is taken out goes with it.
-  const drops = existing !== undefined && !sealed && mayHaveCredentials(collection) && keepsNothing(existing.spec, spec);
+  const drops =
+    existing !== undefined && !sealed && mayHaveCredentials(collection) && keepsNothing(existing.spec, spec);
 
   const released = existing ? await releasedFor(w, existing) : [];
   const leaves = existing && (await agentToLeave(w, noun, existing, { agent, spec: whole, change }));
   const anew = leaves !== undefined || change === "replace";
   // New credentials are a change, though nothing of them is stored with the spec.
-  if (agent && !adopted && (!existing || leaves)) await checkPlace(w, agent, { collection, scope, id, uid: existing?.uid });
+  if (agent && !adopted && (!existing || leaves))
+    await checkPlace(w, agent, { collection, scope, id, uid: existing?.uid });
   if (existing && !anew && !sealed && !adopted && canonical(existing.spec) === canonical(spec)) return existing;
   const heir = existing && anew ? await succeed(w, existing, leaves, change) : undefined;
   const before = heir ?? existing;
-  const agentBefore = existing && collection === "argoprojectmappings" ? (await findAgentOf(w, existing))?.uid : undefined;
+  const agentBefore =
+    existing && collection === "argoprojectmappings" ? (await findAgentOf(w, existing))?.uid : undefined;
   noteChanges(w, existing?.spec, spec);
   const saved = before
     ? await updateObject(w, {
@@ -103,7 +109,8 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   );
   if (adopted) await dropSighting(w, existing.uid);
   if (agent) await deliver(w, saved, agent, { sealed, drops, before: existing });
-  if (collection === "argoprojectmappings") for (const one of new Set([agent?.uid, agentBefore])) if (one) await askRescope(w, one);
+  if (collection === "argoprojectmappings")
+    for (const one of new Set([agent?.uid, agentBefore])) if (one) await askRescope(w, one);
   if (heir) await deliverToUsersOf(w, heir.uid);
   if (leaves) await noteParted(w, saved);
   await removeReleased(w, released);
@@ -115,14 +122,20 @@ async function statusOf(
   w: Writer,
   before: Stored,
   spec: Spec,
-  { heir, leaves, sealed, drops }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined; drops: boolean },
+  {
+    heir,
+    leaves,
+    sealed,
+    drops,
+  }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined; drops: boolean },
 ): Promise<Record<string, unknown>> {
   const { collection } = before;
   if (heir) {
     const first = await firstStatus(w, collection, sealed);
     return leaves ? { ...first, delivery: movingFrom(leaves) } : first;
   }
-  if (collection !== "webhooks") return statusAfter(collection, drops ? { ...before.status, credentials: "None" } : before.status, sealed);
+  if (collection !== "webhooks")
+    return statusAfter(collection, drops ? { ...before.status, credentials: "None" } : before.status, sealed);
   return { ...statusAfterChange(before, spec, { key: await currentServiceKey(w), now: await clock(w) }) };
 }
 
@@ -158,14 +171,23 @@ async function deliver(
     ...(live ? { live: { namespace: live.namespace, uid: live.uid } } : {}),
   });
   // The address is what users of a repository or cluster are told of it.
-  if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server)) await deliverToUsersOf(w, uid);
+  if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server))
+    await deliverToUsersOf(w, uid);
 }
 
 export const clock = async (w: Writer): Promise<Date> => (await w.query("select outpost_now() n"))[0]!.n;
 
-const PENDING = { state: "Pending", reason: "NotDelivered", message: "The agent takes it when it connects next." } as const;
+const PENDING = {
+  state: "Pending",
+  reason: "NotDelivered",
+  message: "The agent takes it when it connects next.",
+} as const;
 
-async function firstStatus(w: Writer, collection: Collection, sealed: Envelope | undefined): Promise<Record<string, unknown>> {
+async function firstStatus(
+  w: Writer,
+  collection: Collection,
+  sealed: Envelope | undefined,
+): Promise<Record<string, unknown>> {
   if (collection === "webhooks") return { secretKey: await currentServiceKey(w) };
   if (collection === "agents") return { connected: false };
   if (collection === "delegates") return { connected: false, instances: [] };
@@ -173,7 +195,11 @@ async function firstStatus(w: Writer, collection: Collection, sealed: Envelope |
   return { delivery: PENDING, ...(nouns[collection].credentials ? { credentials: sealed ? "Pending" : "None" } : {}) };
 }
 
-function statusAfter(collection: Collection, status: Record<string, unknown>, sealed: Envelope | undefined): Record<string, unknown> {
+function statusAfter(
+  collection: Collection,
+  status: Record<string, unknown>,
+  sealed: Envelope | undefined,
+): Record<string, unknown> {
   if (!isDelivered(collection)) return status;
   // A write has checked that everything it refers to is with the same agent.
   if (status.conditions) status = withMoved(status, [], new Date());

@@ -38,7 +38,13 @@ export async function sealFor(agent: Stored, scope: Scope, given: Given): Promis
     checkSealed(sealed, key.id, collection, spec);
     return sealed;
   }
-  const context = { account: scope.account, org: scope.org || undefined, project: scope.project || undefined, collection, id };
+  const context = {
+    account: scope.account,
+    org: scope.org || undefined,
+    project: scope.project || undefined,
+    collection,
+    id,
+  };
   return seal(key, context, spec, credentials!);
 }
 

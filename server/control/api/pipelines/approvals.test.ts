@@ -41,7 +41,10 @@ describe("an editor and the approval of an admin", () => {
   ])("%s is refused, and nothing is changed", async (_, change) => {
     await define("ann", "kept", steps);
     const before = (await s.ask("GET", "/v1/pipelines/kept")).body;
-    expect(await change()).toMatchObject({ status: 403, body: { code: "approval_kept", detail: expect.stringContaining("`go`") } });
+    expect(await change()).toMatchObject({
+      status: 403,
+      body: { code: "approval_kept", detail: expect.stringContaining("`go`") },
+    });
     expect((await s.ask("GET", "/v1/pipelines/kept")).body).toEqual(before);
   });
   test("the editor may change the tasks behind it, and an admin may remove it", async () => {
@@ -55,7 +58,9 @@ describe("an editor and the approval of an admin", () => {
 describe("a delegate that asks for an approval by an admin", () => {
   let guarded: TestWorker;
   beforeAll(async () => {
-    guarded = await replica("guarded", { spec: { tags: ["prod"], requiresApproval: { role: "admin", excludeRequester: true } } });
+    guarded = await replica("guarded", {
+      spec: { tags: ["prod"], requiresApproval: { role: "admin", excludeRequester: true } },
+    });
   }, 60_000);
   const waits = async (id: string, query = "") => {
     expect((await guarded.exchange({ wait: 1, free: 5 })).tasks).toEqual([]);
@@ -64,15 +69,23 @@ describe("a delegate that asks for an approval by an admin", () => {
     expect(body.explanation[0].reason).toMatch(/^ApprovalRequired: .*an approval by an admin other than/);
     await s.ask("POST", `/v1/tasks/${id}/cancel`);
   };
-  const run = async (who: string, id: string) => (await as(who, "POST", `/v1/pipelines/${id}/run`, {})).body.id as string;
+  const run = async (who: string, id: string) =>
+    (await as(who, "POST", `/v1/pipelines/${id}/run`, {})).body.id as string;
   const told = async (id: string) => (await s.ask("GET", `/v1/runs/${id}`)).body;
   const taskOf = (id: string, name: string) =>
-    eventually(`the task of ${name}`, async () => (await told(id)).steps.find((x: any) => x.id === name)?.task as string | undefined);
+    eventually(
+      `the task of ${name}`,
+      async () => (await told(id)).steps.find((x: any) => x.id === name)?.task as string | undefined,
+    );
   const approve = (who: string, id: string, name = "go") => as(who, "POST", `/v1/runs/${id}/steps/${name}/approve`, {});
 
   test("takes no task that was sent directly, by an admin either", async () => {
     await waits((await create({ selectors: ["prod"] })).id);
-    const sent = await as("eve", "POST", "/v1/tasks", { kind: "shell.run", params: { script: "true" }, selectors: ["prod"] });
+    const sent = await as("eve", "POST", "/v1/tasks", {
+      kind: "shell.run",
+      params: { script: "true" },
+      selectors: ["prod"],
+    });
     await waits(sent.body.id);
   });
   test("takes the task of a run that an admin has approved, and not its retry", async () => {
@@ -119,12 +132,16 @@ describe("a delegate that asks for an approval by an admin", () => {
 describe("two keys of one person", () => {
   const make = async (who: string, id: string, role: string, query = "") =>
     (keys[id] = (await as(who, "POST", `/v1/apikeys${query}`, { id, role })).body.key);
-  const run = async (who: string, id: string) => (await as(who, "POST", `/v1/pipelines/${id}/run`, {})).body.id as string;
+  const run = async (who: string, id: string) =>
+    (await as(who, "POST", `/v1/pipelines/${id}/run`, {})).body.id as string;
   const decide = (who: string, id: string, word = "approve") => as(who, "POST", `/v1/runs/${id}/steps/go/${word}`, {});
   beforeAll(async () => {
     await make("ann", "ann2", "admin");
     await make("ann2", "ann3", "editor");
-    await define("ann", "four-eyes", [{ id: "go", approval: { role: "editor", excludeRequester: true } }, step("deploy")]);
+    await define("ann", "four-eyes", [
+      { id: "go", approval: { role: "editor", excludeRequester: true } },
+      step("deploy"),
+    ]);
     await define("ann", "two", [{ id: "go", approval: { role: "editor", minimum: 2 } }, step("deploy")]);
   });
 
@@ -169,9 +186,16 @@ describe("two keys of one person", () => {
     expect((await decide("ann", id)).status).toBe(200);
     expect(await decide("ann3", id)).toMatchObject({
       status: 403,
-      body: { detail: expect.stringContaining("key:ann has approved this step already. key:ann3 and key:ann count as one person") },
+      body: {
+        detail: expect.stringContaining(
+          "key:ann has approved this step already. key:ann3 and key:ann count as one person",
+        ),
+      },
     });
-    expect((await s.ask("GET", `/v1/runs/${id}`)).body.steps[0]).toMatchObject({ state: "Waiting", decisions: [{ by: "key:ann" }] });
+    expect((await s.ask("GET", `/v1/runs/${id}`)).body.steps[0]).toMatchObject({
+      state: "Waiting",
+      decisions: [{ by: "key:ann" }],
+    });
     expect((await decide("eve", id)).body.steps[0].state).toBe("Succeeded");
   });
 });

@@ -30,10 +30,12 @@ const decision =
         throw new Problem("conflict", `The step is ${step.state}: only one that waits can be ${word}.`);
       if (again) return { status: 200 as const, body: viewRun(run) };
       const same = word === "approved" && step.decisions?.find((d) => d.decision === word && personOf(d) === lineage);
-      if (same) throw new Problem("forbidden", `${same.by} has approved this step already. ${sharing(by, same.by, lineage)}`);
+      if (same)
+        throw new Problem("forbidden", `${same.by} has approved this step already. ${sharing(by, same.by, lineage)}`);
       const { comment } = call.body;
       const [clock] = await w.query<{ now: Date }>("select outpost_now() as now");
-      const role = call.caller?.kind === "key" && call.caller.key.role === "admin" ? ("admin" as const) : ("editor" as const);
+      const role =
+        call.caller?.kind === "key" && call.caller.key.role === "admin" ? ("admin" as const) : ("editor" as const);
       const one = { by, lineage, decision: word, role, ...(comment ? { comment } : {}), at: clock!.now.toISOString() };
       const steps = run.steps.map((s) => (s === step ? { ...s, decisions: [...(s.decisions ?? []), one] } : s));
       return { status: 200 as const, body: viewRun(await advanceRun(w, { ...run, steps }, true)) };

@@ -29,7 +29,8 @@ export const getRun =
         const run = await findRun(s.db, call.scope, id);
         const left = ends - Date.now();
         // A run that has ended changes no more.
-        if (run.revision > after || run.endedAt || left <= 0 || call.signal.aborted) return { status: 200, body: viewRun(run) };
+        if (run.revision > after || run.endedAt || left <= 0 || call.signal.aborted)
+          return { status: 200, body: viewRun(run) };
         await waiter.wait(Math.min(left, 3_000), call.signal);
       }
     } finally {
@@ -42,7 +43,8 @@ export const listRuns =
   async (call) => {
     await checkScopeExists(s.db, call.scope);
     const { limit = 100, cursor, pipeline } = call.query;
-    const before = cursor === undefined ? ([8.64e15, ""] as const) : (readCursor(cursor, ["number", "string"]) as [number, string]);
+    const before =
+      cursor === undefined ? ([8.64e15, ""] as const) : (readCursor(cursor, ["number", "string"]) as [number, string]);
     const found = await readRuns(s.db, call.scope, { pipeline, before, limit: limit + 1 });
     const page = found.slice(0, limit);
     const last = page.at(-1);

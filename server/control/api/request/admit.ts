@@ -24,7 +24,8 @@ export function admit(s: Services, maxInFlight: number) {
     if (!caller || !fits[caller.kind]) throw unauthenticated(access === "worker");
     s.strangers.sockets.known(req.socket);
     const leave = (isWaiting ? waits : places).tryTake(`${caller.account} ${nameOf(caller)}`);
-    if (!leave) throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
+    if (!leave)
+      throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
     state.leave = leave;
     // The caller may have left while it was looked up.
     if (res.closed) leave();

@@ -33,18 +33,25 @@ export function carryOut(s: Services) {
 
 function checkRight({ route, caller }: State, scope: Scope, query: Record<string, unknown>): void {
   const { row } = route!;
-  if (scope.project && !scope.org) throw new Problem("invalid_request", "`project` needs `org`: a project is in an organisation.");
+  if (scope.project && !scope.org)
+    throw new Problem("invalid_request", "`project` needs `org`: a project is in an organisation.");
   const decision = decide(row, actorOf(caller), scope);
   if (decision === "unauthenticated") throw unauthenticated(row.access === "worker");
   if (decision === "hidden") throw Object.assign(notFound(), { denied: true });
-  if (caller?.kind === "task" && query.inherited) throw new Problem("forbidden", "A task sees its own scope only: leave out `inherited`.");
+  if (caller?.kind === "task" && query.inherited)
+    throw new Problem("forbidden", "A task sees its own scope only: leave out `inherited`.");
   if (decision !== "forbidden") return;
   const role = caller?.kind === "key" ? caller.key.role : "none";
   throw new Problem("forbidden", `This operation needs the role ${row.access} in this scope; the key has ${role}.`);
 }
 
 /** What a handler is given. */
-function callOf(s: Services, req: Request, { route, scope, caller, id, address, network }: State, signal: AbortSignal): AnyCall {
+function callOf(
+  s: Services,
+  req: Request,
+  { route, scope, caller, id, address, network }: State,
+  signal: AbortSignal,
+): AnyCall {
   const { operation, row, params } = route!;
   const text = (name: string) => req.headers[name] as string | undefined;
   return {

@@ -15,8 +15,10 @@ import { type State, stateOf } from "./state.ts";
 export const fail = (s: Services) => async (error: unknown, req: Request, res: Response, _next: NextFunction) => {
   const state = stateOf(res);
   const known = toProblem(error);
-  if (!known) s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
-  const problem = known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
+  if (!known)
+    s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
+  const problem =
+    known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
   await auditFailure(s, problem, { ...state, scope: state.scope ?? scopeNamed(req, state) }).catch((failure: unknown) =>
     s.log.error({ err: failure }, "no audit line could be written"),
   );
@@ -25,7 +27,8 @@ export const fail = (s: Services) => async (error: unknown, req: Request, res: R
     return;
   }
   for (const [name, value] of Object.entries(problem.details.headers ?? {})) res.setHeader(name, value);
-  if (problem.details.retryAfterSeconds !== undefined) res.setHeader("Retry-After", String(problem.details.retryAfterSeconds));
+  if (problem.details.retryAfterSeconds !== undefined)
+    res.setHeader("Retry-After", String(problem.details.retryAfterSeconds));
   res.status(problem.status);
   res.setHeader("Content-Type", "application/problem+json");
   res.setHeader("Cache-Control", "no-store");
@@ -36,11 +39,21 @@ export const fail = (s: Services) => async (error: unknown, req: Request, res: R
   else answerEarly(req, res, text, { places: s.strangers.lingering, network: state.network });
 };
 
-async function auditFailure(s: Services, problem: Problem, { route, caller, scope, id, address }: State): Promise<void> {
+async function auditFailure(
+  s: Services,
+  problem: Problem,
+  { route, caller, scope, id, address }: State,
+): Promise<void> {
   const denied = isDenied(problem.code) || "denied" in problem;
   if (denied) s.metrics.denied.inc({ code: problem.code });
   // Without a valid credential nobody's trail is written to: else anyone could fill it.
-  if (!route || !caller || (!denied && (route.row.method === "GET" || caller.kind === "worker")) || problem.status >= 500) return;
+  if (
+    !route ||
+    !caller ||
+    (!denied && (route.row.method === "GET" || caller.kind === "worker")) ||
+    problem.status >= 500
+  )
+    return;
   const at = scope ?? { account: caller.account, org: "", project: "" };
   await addAudit(s.db, {
     ...at,
@@ -72,4 +85,5 @@ const LONGEST_TARGET = 512;
 const UNFIT = /[\0\p{Surrogate}]/gu;
 
 /** A target as it was asked for, which need not fit the contract. The store takes no NUL, and a line that it refuses is none. */
-const storable = (target: string | undefined): string | undefined => target?.slice(0, LONGEST_TARGET).replace(UNFIT, "\u2400");
+const storable = (target: string | undefined): string | undefined =>
+  target?.slice(0, LONGEST_TARGET).replace(UNFIT, "\u2400");

@@ -21,7 +21,13 @@ export const getTaskArtifact =
     return { status: 200, stream: (res) => send(s, account, found, first, res) };
   };
 
-async function send(s: Services, account: string, a: ArtifactRow, first: Uint8Array | undefined, res: ServerResponse): Promise<void> {
+async function send(
+  s: Services,
+  account: string,
+  a: ArtifactRow,
+  first: Uint8Array | undefined,
+  res: ServerResponse,
+): Promise<void> {
   res.writeHead(200, {
     "Content-Type": "application/octet-stream",
     "Content-Length": a.size,

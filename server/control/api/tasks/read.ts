@@ -21,7 +21,11 @@ export async function findTask(sql: Sql, scope: Scope, id: string): Promise<Task
 }
 
 /** The task with its files and, while it waits, why nobody takes it. */
-export async function showTask(s: Services, call: Pick<Call<"getTask">, "caller">, task: TaskRow): Promise<Schemas["Task"]> {
+export async function showTask(
+  s: Services,
+  call: Pick<Call<"getTask">, "caller">,
+  task: TaskRow,
+): Promise<Schemas["Task"]> {
   const artifacts = (await artifactsOf(s.db, task.account, [task.id])).get(task.id);
   if (task.state !== "Queued") return viewTask(task, { artifacts });
   const visible = call.caller?.kind === "key" ? call.caller.key : task;
@@ -44,7 +48,16 @@ export const listTasks =
       `select *, (extract(epoch from created_at) * 1000000)::bigint micros from tasks where account = $1 and org = $2 and project = $3 and agent_uid is null
          and ((extract(epoch from created_at) * 1000000)::bigint, id) < ($4::bigint, $5) and ($7::text is null or state = $7) and ($8::text is null or kind = $8)
        order by created_at desc, id desc limit $6`,
-      [call.scope.account, call.scope.org, call.scope.project, before, beforeId, limit + 1, state ?? null, kind ?? null],
+      [
+        call.scope.account,
+        call.scope.org,
+        call.scope.project,
+        before,
+        beforeId,
+        limit + 1,
+        state ?? null,
+        kind ?? null,
+      ],
     );
     const page = rows.slice(0, limit);
     const files = await artifactsOf(
@@ -54,7 +67,10 @@ export const listTasks =
     );
     const last = page.at(-1);
     const more = rows.length > limit && last ? { nextCursor: writeCursor([Number(last.micros), last.id]) } : {};
-    return { status: 200, body: { items: page.map((r) => viewTask(toTask(r), { artifacts: files.get(r.id) })), ...more } };
+    return {
+      status: 200,
+      body: { items: page.map((r) => viewTask(toTask(r), { artifacts: files.get(r.id) })), ...more },
+    };
   };
 
 export const getTaskLogs =

@@ -16,7 +16,10 @@ export const retryTask =
       // An approval was given to the run's task, and not to another one that is sent later.
       const { run, step, approval, ...old } = await findTask(tx, call.scope, call.params.task);
       if (!ENDED.includes(old.state))
-        throw new Problem("conflict", `The task is ${old.state}. Wait for its end, or cancel it, before it is queued once more.`);
+        throw new Problem(
+          "conflict",
+          `The task is ${old.state}. Wait for its end, or cancel it, before it is queued once more.`,
+        );
       await s.bounds.admit(tx, call.scope);
       const task = await createTaskRow(tx, { ...old, requestedBy: nameOf(call.caller), retryOf: old.id });
       return { status: 201 as const, body: viewTask(task) };

@@ -126,7 +126,12 @@ const filesOf = (s: Services, account: string, rows: readonly Row[]) =>
     rows.map((r) => r.id),
   );
 
-async function tellOpen(s: Services, { account, org, project }: Scope, told: Map<string, string>, out: EventStream): Promise<void> {
+async function tellOpen(
+  s: Services,
+  { account, org, project }: Scope,
+  told: Map<string, string>,
+  out: EventStream,
+): Promise<void> {
   let after = "";
   for (;;) {
     const rows = await s.db.query(`select * from tasks where ${open} and id > $4 order by id limit ${PAGE}`, [
@@ -147,13 +152,25 @@ async function tellOpen(s: Services, { account, org, project }: Scope, told: Map
 
 /** Tasks whose state is not what was told. */
 async function moved(s: Services, { account, org, project }: Scope, told: Map<string, string>): Promise<string[]> {
-  const rows = await s.db.query(`select id, state, attempt, cancel_requested_at from tasks where ${open}`, [account, org, project]);
+  const rows = await s.db.query(`select id, state, attempt, cancel_requested_at from tasks where ${open}`, [
+    account,
+    org,
+    project,
+  ]);
   const now = new Map(rows.map((r) => [r.id as string, markOf(r)]));
-  return [...new Set([...told.keys(), ...now.keys()])].filter((id) => !now.has(id) || !told.get(id)?.startsWith(now.get(id)!));
+  return [...new Set([...told.keys(), ...now.keys()])].filter(
+    (id) => !now.has(id) || !told.get(id)?.startsWith(now.get(id)!),
+  );
 }
 
 /** Tells those tasks of the scope, as they are now. Whether anything was told. */
-async function tell(s: Services, scope: Scope, ids: string[], told: Map<string, string>, out: EventStream): Promise<boolean> {
+async function tell(
+  s: Services,
+  scope: Scope,
+  ids: string[],
+  told: Map<string, string>,
+  out: EventStream,
+): Promise<boolean> {
   let any = false;
   for (let at = 0; at < ids.length; at += PAGE) {
     const some = ids.slice(at, at + PAGE);

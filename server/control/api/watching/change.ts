@@ -45,7 +45,9 @@ export class Change {
     const { collection, id, org, project, object, was } = this.event;
     if (!selection.collections.has(collection) || (selection.id !== undefined && selection.id !== id)) return undefined;
     const { scope, inherited, filter } = selection;
-    const fits = inherited ? contains(scope, { account: scope.account, org, project }) : scope.org === org && scope.project === project;
+    const fits = inherited
+      ? contains(scope, { account: scope.account, org, project })
+      : scope.org === org && scope.project === project;
     if (!fits) return undefined;
     if (object && (filter.length === 0 || matchesFacets(filter, this.#now(object)))) return "put";
     if (filter.length === 0) return "delete";
@@ -62,7 +64,8 @@ export class Change {
 
   #dataOf(kind: "put" | "delete", view: View, named: boolean): object {
     const { collection, id, org, project } = this.event;
-    if (kind === "delete") return { ...(named ? { collection } : {}), id, ...(org ? { org } : {}), ...(project ? { project } : {}) };
+    if (kind === "delete")
+      return { ...(named ? { collection } : {}), id, ...(org ? { org } : {}), ...(project ? { project } : {}) };
     const object = view === "summary" ? this.summary() : this.event.object!;
     return named ? { collection, object } : object;
   }

@@ -99,7 +99,10 @@ async function readLog(s: Services, account: string, tail: Tail, position: numbe
     if (position < trimmed) return undefined;
   }
   const last = batch.at(-1)?.version ?? position;
-  return { changes: batch.map((event) => new Change(event)), position: batch.length < BATCH ? Math.max(last, reached) : last };
+  return {
+    changes: batch.map((event) => new Change(event)),
+    position: batch.length < BATCH ? Math.max(last, reached) : last,
+  };
 }
 
 /** The data of a change. An object is as get and list show it, but for what changes every few seconds. */
@@ -123,7 +126,11 @@ async function snapshot(s: Services, w: Watching, out: EventStream): Promise<num
   for (const collection of w.collections) {
     let after: [string, string, string] | undefined;
     for (;;) {
-      const page = await listRows(s.db, { collection, scope, columns }, { inherited, limit: PAGE, after, filter: terms });
+      const page = await listRows(
+        s.db,
+        { collection, scope, columns },
+        { inherited, limit: PAGE, after, filter: terms },
+      );
       for (const row of page) {
         const object = w.view === "summary" ? toSummary(row) : whole(toStored(row));
         const shown = collection === "webhooks" && w.view === "full" ? await addressed(s, w, object) : object;

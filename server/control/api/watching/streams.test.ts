@@ -27,7 +27,11 @@ async function change(org: string, number: number): Promise<void> {
   await writing(s.db, "default", async (w) => {
     const found = await tryFindObject(w, "applications", scope(org), id);
     const status = { health: { status: HEALTH[Math.floor(number / 9) % 3] } };
-    const spec = { agent: number % 2 ? "a" : "b", destination: {}, labels: { team: String(Math.floor(number / 27) % 2) } };
+    const spec = {
+      agent: number % 2 ? "a" : "b",
+      destination: {},
+      labels: { team: String(Math.floor(number / 27) % 2) },
+    };
     if (!found) await insertObject(w, { ...scope(org), collection: "applications", id, spec, status });
     else if (number % 5 === 0) await removeObject(w, found);
     else await updateObject(w, { ...found, spec, status });
@@ -53,7 +57,9 @@ test("clients that follow filters, cut and resumed, hold what a list with the sa
     "id~x1",
     "owner exists",
     "labels.team missing",
-  ].flatMap((filter) => ["full", "summary"].map((view) => ({ filter, view, state: new Map<string, any>(), last: "0" })));
+  ].flatMap((filter) =>
+    ["full", "summary"].map((view) => ({ filter, view, state: new Map<string, any>(), last: "0" })),
+  );
   let random = 7;
   for (let round = 0; round < 4; round++) {
     const watchers = followers.map((f) => ({
@@ -71,7 +77,8 @@ test("clients that follow filters, cut and resumed, hold what a list with the sa
     }
     for (const { f, w } of watchers) {
       const shown = async () => {
-        const { items } = (await get(`/v1/applications?org=w1&filter=${encodeURIComponent(f.filter)}&view=${f.view}`)).body;
+        const { items } = (await get(`/v1/applications?org=w1&filter=${encodeURIComponent(f.filter)}&view=${f.view}`))
+          .body;
         const state = held(w.seen, new Map(f.state));
         return isDeepStrictEqual(
           [...state.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -104,7 +111,8 @@ test("a filtered stream tells nothing of objects that did not fit before and do 
           status,
         });
     });
-  for (const health of ["Degraded", "Progressing", "Healthy", "Healthy", "Degraded", "Progressing", "Healthy"]) await put(health);
+  for (const health of ["Degraded", "Progressing", "Healthy", "Healthy", "Degraded", "Progressing", "Healthy"])
+    await put(health);
   await eventually("all changes", async () => w.seen.length >= 5);
   await w.cut();
   expect(w.seen.slice(1).map(({ event }) => event)).toEqual(["put", "put", "delete", "put"]);
@@ -162,7 +170,10 @@ test("many watchers cost the store one read a write, and a tail ends with its la
   });
   reads = 0;
   for (let n = 0; n < 18; n++) await change("w4", n % 9 === 0 ? 9 : (n % 9) * 2 + 1);
-  await eventually("the last change", async () => tail.position >= Number((await get("/v1/organizations/w4")).body.version) + 18);
+  await eventually(
+    "the last change",
+    async () => tail.position >= Number((await get("/v1/organizations/w4")).body.version) + 18,
+  );
   // A read may find two changes, and one is made after the last of them to see that there are no more.
   expect(reads).toBeLessThanOrEqual(2 * 18);
   await Promise.all(watchers.map((w) => w.cut()));

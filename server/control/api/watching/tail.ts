@@ -111,7 +111,8 @@ export class Tail {
   }
 }
 
-const keysOf = ({ collections, id }: Selection): string[] => [...collections].map((one) => (id === undefined ? one : `${one} ${id}`));
+const keysOf = ({ collections, id }: Selection): string[] =>
+  [...collections].map((one) => (id === undefined ? one : `${one} ${id}`));
 
 const tails = new WeakMap<Database, Map<string, Tail>>();
 

@@ -82,7 +82,9 @@ test("cut at any place and resumed, a watcher sees every change once and in orde
   }
   await writers;
   expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
-  const log = await s.db.query("select version from events where org = 'w3' and version > $1 order by version", [Number(from)]);
+  const log = await s.db.query("select version from events where org = 'w3' and version > $1 order by version", [
+    Number(from),
+  ]);
   expect(versions).toEqual(log.map((r) => Number(r.version)));
   const now = (await s.ask("GET", "/v1/agents?org=w3")).body.items;
   expect([...state.values()].sort((a, b) => a.id.localeCompare(b.id))).toEqual(now);
@@ -139,7 +141,10 @@ test("a watch shows an object as get and list do, from the first and after a cha
     const w = new Watcher(`/v1/watch/${collection}?org=w9`, { limit: 3 });
     await eventually("the watch is open", async () => w.seen.length >= 2);
     await alike(w.seen[0]!);
-    await put(`${path}?org=w9`, collection === "webhooks" ? { provider: "generic", secretVersion: 2 } : { description: "another" });
+    await put(
+      `${path}?org=w9`,
+      collection === "webhooks" ? { provider: "generic", secretVersion: 2 } : { description: "another" },
+    );
     await eventually("the change is told", async () => w.seen.length >= 3);
     await alike(w.seen[2]!);
     if (collection === "webhooks") expect(w.seen.map(({ data }) => data.status?.url).filter(Boolean)).toHaveLength(2);

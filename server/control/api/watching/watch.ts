@@ -26,9 +26,13 @@ export const watchAll =
     const names = call.query.collections.split(",").map((name) => name.trim());
     const unknown = names.find((name) => !Object.hasOwn(nouns, name));
     if (unknown !== undefined)
-      throw new Problem("invalid_request", `\`${unknown}\` is not a collection. They are ${Object.keys(nouns).join(", ")}.`, {
-        pointer: "/query/collections",
-      });
+      throw new Problem(
+        "invalid_request",
+        `\`${unknown}\` is not a collection. They are ${Object.keys(nouns).join(", ")}.`,
+        {
+          pointer: "/query/collections",
+        },
+      );
     return open(s, call, names as Collection[], true);
   };
 
@@ -62,9 +66,13 @@ async function open(s: Services, call: WatchCall, collections: Collection[], nam
 function readFilter(text: string | undefined): Term[] {
   const terms = parseFilter(text);
   if (!terms.every(isFaceted))
-    throw new Problem("invalid_request", "A stream filters by short names and labels: `health!=Healthy,labels.team=shop`, for example.", {
-      pointer: "/query/filter",
-    });
+    throw new Problem(
+      "invalid_request",
+      "A stream filters by short names and labels: `health!=Healthy,labels.team=shop`, for example.",
+      {
+        pointer: "/query/filter",
+      },
+    );
   return terms;
 }
 
@@ -73,7 +81,8 @@ async function readPosition(s: Services, { query, headers, scope }: WatchCall): 
   const since = query.since ?? headers.lastEventId;
   if (since === undefined || since === "0") return undefined;
   const from = /^[0-9]{1,19}$/.test(since) ? Number(since) : Number.NaN;
-  if (!Number.isSafeInteger(from)) throw new Problem("invalid_request", "`since` and Last-Event-ID are versions: whole numbers.");
+  if (!Number.isSafeInteger(from))
+    throw new Problem("invalid_request", "`since` and Last-Event-ID are versions: whole numbers.");
   const { version, trimmed } = await logBounds(s.db, scope.account);
   // A version from the future belongs to a store that was replaced by a backup: what the client knows may never have been.
   if (from < trimmed || from > version)

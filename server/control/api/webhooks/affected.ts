@@ -75,10 +75,14 @@ async function addresses(sql: Sql, scope: Scope): Promise<Said[]> {
     "select org, project, id, spec->>'url' url from objects where account = $1 and collection = 'repositories'",
     [scope.account],
   );
-  const urls = new Map(registered.map(({ org, project, id, url }) => [keyOf({ org, project }, id), url as string | null]));
+  const urls = new Map(
+    registered.map(({ org, project, id, url }) => [keyOf({ org, project }, id), url as string | null]),
+  );
   return rows.flatMap(({ repository, ...said }) => {
     const at =
-      repository === null ? undefined : resolveReference(repository, { account: scope.account, org: said.org, project: said.project });
+      repository === null
+        ? undefined
+        : resolveReference(repository, { account: scope.account, org: said.org, project: said.project });
     const url = said.url ?? (at && urls.get(keyOf(at.scope, at.id)));
     return url && said.agent ? [{ ...said, url }] : [];
   });

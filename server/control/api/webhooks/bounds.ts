@@ -33,4 +33,6 @@ export class HookBounds {
 }
 
 export const calledTooOften = () =>
-  new Problem("too_many_requests", "This webhook is called too often. Agents still find the changes by polling.", { retryAfterSeconds: 1 });
+  new Problem("too_many_requests", "This webhook is called too often. Agents still find the changes by polling.", {
+    retryAfterSeconds: 1,
+  });

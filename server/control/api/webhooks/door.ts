@@ -12,7 +12,9 @@ export class Webhooks {
   readonly marks: HookMarks;
 
   constructor(db: Database, log: Pick<Logger, "warn">) {
-    this.bursts = new Bursts((err) => log.warn({ err }, "agents could not be told of a change; they find it by polling"));
+    this.bursts = new Bursts((err) =>
+      log.warn({ err }, "agents could not be told of a change; they find it by polling"),
+    );
     this.marks = new HookMarks(db, (err) => log.warn({ err }, "a webhook's status could not be written"));
   }
 

@@ -10,7 +10,11 @@ const NOBODY = { account: "default", uid: "00000000-0000-0000-0000-000000000000"
  * The webhook behind an address, and the time by the store's clock. A webhook that was rotated to another key has another address: the old one
  * ends with the old secret.
  */
-export async function findHook(sql: Sql, signer: Signer, { account, uid, key }: Hook & { key: string }): Promise<Found> {
+export async function findHook(
+  sql: Sql,
+  signer: Signer,
+  { account, uid, key }: Hook & { key: string },
+): Promise<Found> {
   const [row] = await sql.query(
     `select ${COLUMNS}, c.n clock from (select outpost_now() n) c left join objects o on o.account = $1 and o.uid = $2 and o.collection = 'webhooks'`,
     [account, uid],

@@ -35,7 +35,9 @@ export function at(value: unknown, ...path: string[]): unknown {
 
 export function text(value: unknown, ...path: string[]): string | undefined {
   const found = at(value, ...path);
-  return typeof found === "string" && found !== "" && found.length <= 2_048 && !/\p{Cc}/u.test(found) ? found : undefined;
+  return typeof found === "string" && found !== "" && found.length <= 2_048 && !/\p{Cc}/u.test(found)
+    ? found
+    : undefined;
 }
 
 export function list(value: unknown, ...path: string[]): unknown[] {
@@ -60,7 +62,9 @@ export function notice(
     if (key !== undefined && !byKey.has(key) && byKey.size < MOST_URLS) byKey.set(key, withoutUser(address!));
   }
   if (byKey.size === 0) return "unreadable";
-  const named = [...new Set(refs.filter((ref) => ref !== undefined && ref.length <= 256 && !/[\s\p{Cc}]/u.test(ref)))] as string[];
+  const named = [
+    ...new Set(refs.filter((ref) => ref !== undefined && ref.length <= 256 && !/[\s\p{Cc}]/u.test(ref))),
+  ] as string[];
   return {
     urls: [...byKey.values()],
     refs: named.slice(0, MOST_REFS),
@@ -76,7 +80,8 @@ export function image(name: string): string {
 }
 
 // A deleted ref is told as a commit of zeros.
-const isCommit = (revision: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision) && !/^0+$/.test(revision);
+const isCommit = (revision: string): boolean =>
+  /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision) && !/^0+$/.test(revision);
 
 /** An address goes into a status and to agents, and a host may have put a name and a password into it. */
 function withoutUser(address: string): string {

@@ -50,20 +50,29 @@ test.each(Object.keys(providers))("%s: only who knows the secret has signed", (n
       "x".repeat(9_000),
     ])
       if (wrong !== value)
-        expect([field, wrong.slice(0, 20), signed({ headers: { [field]: wrong } })]).toEqual([field, wrong.slice(0, 20), false]);
+        expect([field, wrong.slice(0, 20), signed({ headers: { [field]: wrong } })]).toEqual([
+          field,
+          wrong.slice(0, 20),
+          false,
+        ]);
   }
 });
 
-test.each(["github", "gitea", "bitbucket", "bitbucketServer"])("%s: one byte more or other, and the signature does not fit", (name) => {
-  const sent = incoming(HOOK_CALLS.find((one) => one.provider === name)!, SECRET);
-  const other = Buffer.from(sent.bytes);
-  other[10]! ^= 1;
-  for (const bytes of [other, Buffer.concat([sent.bytes, Buffer.from(" ")]), sent.bytes.subarray(1)])
-    expect(provider(name).signed({ ...sent, bytes }, new Secret(SECRET))).toBe(false);
-});
+test.each(["github", "gitea", "bitbucket", "bitbucketServer"])(
+  "%s: one byte more or other, and the signature does not fit",
+  (name) => {
+    const sent = incoming(HOOK_CALLS.find((one) => one.provider === name)!, SECRET);
+    const other = Buffer.from(sent.bytes);
+    other[10]! ^= 1;
+    for (const bytes of [other, Buffer.concat([sent.bytes, Buffer.from(" ")]), sent.bytes.subarray(1)])
+      expect(provider(name).signed({ ...sent, bytes }, new Secret(SECRET))).toBe(false);
+  },
+);
 
 test("what a host puts into an address to sign in goes no further", () => {
-  const payload = { repositories: ["https://name:canary@git.example/a/b?token=canary#canary", "ssh://git:canary@git.example/c/d"] };
+  const payload = {
+    repositories: ["https://name:canary@git.example/a/b?token=canary#canary", "ssh://git:canary@git.example/c/d"],
+  };
   expect(provider("generic").read({ headers: {}, payload })).toEqual({
     urls: ["https://git.example/a/b", "ssh://git@git.example/c/d"],
     refs: [],

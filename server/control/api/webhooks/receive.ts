@@ -67,7 +67,9 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
     }
     const { repositories } = await lookAgain(s, hook, reading);
     mark(repositories.length > 0 ? "Accepted" : "Ignored", repositories.length > 0 ? reading.urls[0] : undefined);
-    return repositories.length > 0 ? { status: 202, body: { outcome: "Accepted", repositories: repositories.length } } : ignored;
+    return repositories.length > 0
+      ? { status: 202, body: { outcome: "Accepted", repositories: repositories.length } }
+      : ignored;
   };
 };
 
@@ -93,7 +95,8 @@ async function lookAgain(s: Services, hook: Stored, { urls, refs, revision }: No
     // A set may read what has no address here: its agent is told, and knows.
     return {
       agents: affected.agents,
-      repositories: told > 0 && affected.repositories.length === 0 ? keys.split(" ").slice(0, 1) : affected.repositories,
+      repositories:
+        told > 0 && affected.repositories.length === 0 ? keys.split(" ").slice(0, 1) : affected.repositories,
     };
   });
 }

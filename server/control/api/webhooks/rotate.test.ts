@@ -22,7 +22,8 @@ const tell = (path: string, secret: string, payload: object) =>
 /** The status codes of calls that are signed with the secrets of these webhooks. */
 const statuses = (path: string, ...signers: { secret: string }[]) =>
   Promise.all(signers.map(async ({ secret }) => (await tell(path, secret, { url: URL_ })).status));
-const rotate = (id: string, body: object = {}, more: object = {}) => s.ask("POST", `/v1/webhooks/${id}/secret/rotate`, { body, ...more });
+const rotate = (id: string, body: object = {}, more: object = {}) =>
+  s.ask("POST", `/v1/webhooks/${id}/secret/rotate`, { body, ...more });
 const secretOf = async (id: string, query = "") => {
   const { body } = await s.ask("GET", `/v1/webhooks/${id}/secret${query}`);
   return { path: new URL(body.url).pathname, secret: body.secret as string };

@@ -23,7 +23,8 @@ export const rotateWebhookSecret =
     write(s, call, async (w) => {
       const overlapMs = overlapOf(call.body?.overlap ?? DEFAULT_OVERLAP);
       const hook = await findObject(w, "webhooks", call.scope, call.params.id);
-      if (hook.deletionRequestedAt) throw new Problem("being_deleted", "The webhook is being deleted, so its secret cannot be rotated.");
+      if (hook.deletionRequestedAt)
+        throw new Problem("being_deleted", "The webhook is being deleted, so its secret cannot be rotated.");
       const status = rotated(
         { spec: hook.spec as ObjectOf<"webhooks">["spec"], status: hook.status },
         { key: await currentServiceKey(w), now: await clock(w), overlapMs },
@@ -34,8 +35,12 @@ export const rotateWebhookSecret =
 function overlapOf(text: string): number {
   const ms = tryParseDuration(text);
   if (ms === undefined || ms > MAX_OVERLAP_MS)
-    throw new Problem("invalid_field", "`overlap` must be a duration from `0s` to `168h` (seven days), for example `24h`.", {
-      pointer: "/overlap",
-    });
+    throw new Problem(
+      "invalid_field",
+      "`overlap` must be a duration from `0s` to `168h` (seven days), for example `24h`.",
+      {
+        pointer: "/overlap",
+      },
+    );
   return ms;
 }

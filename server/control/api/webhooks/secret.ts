@@ -10,7 +10,11 @@ import { acceptedLine } from "../write.ts";
 import { providers } from "./providers/table.ts";
 
 /** The address of a webhook as its host reaches it. Undefined when the key that it is derived from is lost. */
-function addressOf({ signer }: Pick<Services, "signer">, hook: Hook & { key?: string | undefined }, origin: string): string | undefined {
+function addressOf(
+  { signer }: Pick<Services, "signer">,
+  hook: Hook & { key?: string | undefined },
+  origin: string,
+): string | undefined {
   const name = signer.hookId(hook, hook.key);
   return name && `${origin}/v1/hooks/${name}`;
 }
@@ -33,7 +37,11 @@ export const getWebhookSecret =
       );
     const url = secretInAddress ? `${address}?secret=${secret}` : address;
     await addAudit(s.db, acceptedLine(call));
-    return { status: 200, headers: { "Cache-Control": "no-store" }, body: { url, secret, ...(username ? { username } : {}) } };
+    return {
+      status: 200,
+      headers: { "Cache-Control": "no-store" },
+      body: { url, secret, ...(username ? { username } : {}) },
+    };
   };
 
 type ReadCall = Pick<Call<"getWebhook">, "scope" | "origin">;
@@ -56,7 +64,10 @@ export function withAddress<C, R extends { status: number }>(s: Services, handle
     if (!body) return reply;
     // A summary has no status, and no address either.
     const shown = async (hook: Shown | Schemas["Summary"]) => ("status" in hook ? withUrl(s, call, hook) : hook);
-    return { ...reply, body: body.items ? { ...body, items: await Promise.all(body.items.map(shown)) } : await shown(body as Shown) };
+    return {
+      ...reply,
+      body: body.items ? { ...body, items: await Promise.all(body.items.map(shown)) } : await shown(body as Shown),
+    };
   };
 }
 

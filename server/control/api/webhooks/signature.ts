@@ -34,7 +34,11 @@ export function isSecret(given: string | undefined, secret: Secret): boolean {
 }
 
 /** Whether one of these header fields is the HMAC-SHA-256 of the bytes, as hexadecimal digits behind a prefix. */
-export function isSigned({ headers, bytes }: Incoming, secret: Secret, fields: readonly [name: string, prefix: string][]): boolean {
+export function isSigned(
+  { headers, bytes }: Incoming,
+  secret: Secret,
+  fields: readonly [name: string, prefix: string][],
+): boolean {
   const want = createHmac("sha256", secret.reveal()).update(bytes).digest();
   return fields.some(([name, prefix]) => {
     const value = headers[name];

@@ -40,10 +40,16 @@ beforeAll(async () => {
   });
   await put("/v1/applicationsets/set", {
     agent: "here",
-    generators: [{ git: { repoURL: "https://git.example/team/sets.git", revision: "main", directories: [{ path: "*" }] } }],
+    generators: [
+      { git: { repoURL: "https://git.example/team/sets.git", revision: "main", directories: [{ path: "*" }] } },
+    ],
     template: {
       metadata: { name: "{{.path.basename}}" },
-      spec: { project: "default", source: { repoURL: "https://git.example/team/sets.git", path: "." }, destination: {} },
+      spec: {
+        project: "default",
+        source: { repoURL: "https://git.example/team/sets.git", path: "." },
+        destination: {},
+      },
     },
   });
 }, 120_000);
@@ -120,13 +126,17 @@ test.each([
 
 test("a repository that nobody reads makes nobody look", async () => {
   const { path, secret } = await hook("nobody");
-  expect((await tell(path, secret, { url: "https://git.example/team/other" })).body).toEqual({ outcome: "Ignored", repositories: 0 });
+  expect((await tell(path, secret, { url: "https://git.example/team/other" })).body).toEqual({
+    outcome: "Ignored",
+    repositories: 0,
+  });
   expect([await heard(here), await heard(there)]).toEqual([[], []]);
 });
 
 test("an agent that is away is told once when it is back, however often something changed", async () => {
   const { path, secret } = await hook("away");
-  for (let i = 0; i < 20; i++) expect((await tell(path, secret, { url: URL_, revision: String(i % 10).repeat(40) })).status).toBe(202);
+  for (let i = 0; i < 20; i++)
+    expect((await tell(path, secret, { url: URL_, revision: String(i % 10).repeat(40) })).status).toBe(202);
   const waiting = await s.db.query(
     "select agent_uid, count(*)::int n from tasks where kind = 'repository.changed' and state = 'Queued' and params->'urls' = $1::jsonb group by 1",
     [JSON.stringify([URL_])],
@@ -182,21 +192,36 @@ test("the signature is looked at before the body is parsed", async () => {
   const broken = '{"repository": ';
   const unsigned = await s.ask("POST", path, { key: undefined, raw: broken, headers: { "x-github-event": "push" } });
   expect([unsigned.status, unsigned.body.code]).toEqual([401, "webhook_refused"]);
-  const { headers } = signHook({ provider: "github", headers: { "x-github-event": "push" }, payload: {} }, secret, broken);
+  const { headers } = signHook(
+    { provider: "github", headers: { "x-github-event": "push" }, payload: {} },
+    secret,
+    broken,
+  );
   const signed = await s.ask("POST", path, { key: undefined, raw: broken, headers });
   expect([signed.status, signed.body.code]).toEqual([400, "invalid_json"]);
 });
 
-test.each(["[]", "null", '"x"', "1", "", "{", `{"a":${"[".repeat(40)}${"]".repeat(40)}}`, '{"a":"\\ud800"}', "\u00ff\u00fe"])(
-  "a signed body that is %j is refused with a reason",
-  async (raw) => {
-    const { path, secret } = await hook("bodies", { provider: "github" });
-    const bytes = Buffer.from(raw, "latin1");
-    const { headers } = signHook({ provider: "github", headers: { "x-github-event": "push" }, payload: {} }, secret, bytes);
-    const answer = await s.ask("POST", path, { key: undefined, raw: bytes, headers });
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
-  },
-);
+test.each([
+  "[]",
+  "null",
+  '"x"',
+  "1",
+  "",
+  "{",
+  `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
+  '{"a":"\\ud800"}',
+  "\u00ff\u00fe",
+])("a signed body that is %j is refused with a reason", async (raw) => {
+  const { path, secret } = await hook("bodies", { provider: "github" });
+  const bytes = Buffer.from(raw, "latin1");
+  const { headers } = signHook(
+    { provider: "github", headers: { "x-github-event": "push" }, payload: {} },
+    secret,
+    bytes,
+  );
+  const answer = await s.ask("POST", path, { key: undefined, raw: bytes, headers });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
+});
 
 test("a form with the payload in it is taken, its signature is over the form", async () => {
   const { path, secret } = await hook("form", { provider: "github" });
@@ -214,7 +239,10 @@ test("a form with the payload in it is taken, its signature is over the form", a
   expect((await send(`${raw}&a=b`)).status).toBe(401);
   for (const bad of ["a=b", "payload=%", "payload=", "payload=[]"]) {
     const signed = signHook(call, secret, bad).headers;
-    expect([bad, (await send(bad, { "x-hub-signature-256": signed["x-hub-signature-256"]! })).status]).toEqual([bad, 400]);
+    expect([bad, (await send(bad, { "x-hub-signature-256": signed["x-hub-signature-256"]! })).status]).toEqual([
+      bad,
+      400,
+    ]);
   }
 });
 
@@ -240,7 +268,8 @@ test("what is too large is refused before it is read, announced or not", async (
       socket.on("drain", more);
       more();
     });
-  const refused = async () => Number(/outcome="TooLarge"\} ([0-9]+)/.exec((await s.ask("GET", "/metrics")).text)?.[1] ?? 0);
+  const refused = async () =>
+    Number(/outcome="TooLarge"\} ([0-9]+)/.exec((await s.ask("GET", "/metrics")).text)?.[1] ?? 0);
   const before = await refused();
   expect(await send(`Content-Length: ${25 * 1024 * 1024 + 1}`)).toMatch(/^HTTP\/1\.1 413 /);
   // Who goes on sending may lose the answer with the connection.
@@ -258,13 +287,17 @@ test("a webhook that one address calls too often tells it to wait, before the bo
     while (reads(address, network));
     return reads(address, network);
   };
-  const half = (to: string) => `POST ${to} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 10000000\r\n\r\n{`;
+  const half = (to: string) =>
+    `POST ${to} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 10000000\r\n\r\n{`;
   try {
     const answer = await tell(path, secret, { url: URL_ });
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
     expect(await answerTo(half(path))).toMatch(/^HTTP\/1\.1 429 /);
     expect(await answerTo(half("/v1/hooks/made-up"))).toMatch(/^HTTP\/1\.1 401 /);
-    expect(await tell("/v1/hooks/made-up", secret, { url: URL_ })).toMatchObject({ status: 401, body: { code: "webhook_refused" } });
+    expect(await tell("/v1/hooks/made-up", secret, { url: URL_ })).toMatchObject({
+      status: 401,
+      body: { code: "webhook_refused" },
+    });
   } finally {
     bounds.reads = reads;
   }
@@ -313,12 +346,14 @@ test("one address may call a webhook 200 times at once and 20 times a second; ma
 test("the secret is nowhere in the store, and who has asked for it is in the audit trail", async () => {
   const { secret, path } = await hook("kept-nowhere");
   await tell(path, secret, { url: URL_ });
-  const tables = await s.db.query("select table_name name from information_schema.tables where table_schema = current_schema()");
+  const tables = await s.db.query(
+    "select table_name name from information_schema.tables where table_schema = current_schema()",
+  );
   for (const { name } of tables) {
-    const rows = await s.db.query(`select t::text from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0`, [
-      secret,
-      path.split("/").pop(),
-    ]);
+    const rows = await s.db.query(
+      `select t::text from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0`,
+      [secret, path.split("/").pop()],
+    );
     expect([name, rows]).toEqual([name, []]);
   }
   const { body } = await s.ask("GET", "/v1/audit?limit=20");

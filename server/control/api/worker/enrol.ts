@@ -14,7 +14,8 @@ import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";
 
 const UNPROVEN = "The proof does not fit the token and the fields. The token may have been cut when it was copied.";
 const STALE = "The nonce is too old or was used before. Call the greeting again and sign the new nonce.";
-const INVALID = "The enrolment token is unknown, used by another worker, expired or revoked. Create a new one for this agent or delegate.";
+const INVALID =
+  "The enrolment token is unknown, used by another worker, expired or revoked. Create a new one for this agent or delegate.";
 
 /** Turns a token into an identity. The same worker may ask again (its answer got lost); another one finds an agent's token used. */
 export const enrolWorker =
@@ -40,9 +41,12 @@ async function checkToken(s: Services, account: string, call: Call<"enrolWorker"
     s.strangers.failed(call.network);
     return problem;
   };
-  const token = account ? await s.strangers.door.lookUp(call.network, () => tryFindToken(s.db, account, body.tokenId)) : undefined;
+  const token = account
+    ? await s.strangers.door.lookUp(call.network, () => tryFindToken(s.db, account, body.tokenId))
+    : undefined;
   if (!token) throw refuse("token", new Problem("token_invalid", INVALID));
-  if (!fitsProof("enrol", token.publicKey, body, "proof")) throw refuse("proof", new Problem("worker_proof_invalid", UNPROVEN));
+  if (!fitsProof("enrol", token.publicKey, body, "proof"))
+    throw refuse("proof", new Problem("worker_proof_invalid", UNPROVEN));
   const object = await tryFindByUid(s.db, account, token.objectUid);
   // Before the nonce, which a network that delivers a request twice has used up. The answer has nothing in it that is not for all to know.
   const earlier = object && (await findEarlier(s.db, object, token, body));
@@ -101,7 +105,12 @@ function usable(token: TokenRow): boolean {
   return !token.revokedAt && !token.expired && (token.maxUses === 0 || token.uses < token.maxUses);
 }
 
-async function admit(w: Writer, object: Stored, token: TokenRow, body: Call<"enrolWorker">["body"]): Promise<WorkerRow> {
+async function admit(
+  w: Writer,
+  object: Stored,
+  token: TokenRow,
+  body: Call<"enrolWorker">["body"],
+): Promise<WorkerRow> {
   const kind = object.collection === "agents" ? "agent" : "delegate";
   const before = kind === "agent" ? await workersOf(w, w.account, [object.uid]) : [];
   // An agent has one identity. A new token is the consent to replace it: after a reinstallation, or a move to another cluster.
@@ -133,7 +142,10 @@ async function admit(w: Writer, object: Stored, token: TokenRow, body: Call<"enr
 
 /** Writes the new identity into the agent's status; what was sealed to an older key is worth nothing any more. */
 async function adopt(w: Writer, agent: Stored, worker: WorkerRow, before: WorkerRow | undefined): Promise<void> {
-  const sealKey = { id: createHash("sha256").update(worker.sealKey).digest("hex").slice(0, 16), publicKey: worker.sealKey };
+  const sealKey = {
+    id: createHash("sha256").update(worker.sealKey).digest("hex").slice(0, 16),
+    publicKey: worker.sealKey,
+  };
   const status = {
     ...agent.status,
     sealKey,

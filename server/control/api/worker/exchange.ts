@@ -29,7 +29,10 @@ export const exchange =
     if (body.draining) s.db.notify(session.account, `worker:${session.worker}`);
     s.metrics.polls.inc();
     try {
-      return { status: 200, body: await (session.kind === "agent" ? serveAgent(s, call, session) : serveDelegate(s, call, session)) };
+      return {
+        status: 200,
+        body: await (session.kind === "agent" ? serveAgent(s, call, session) : serveDelegate(s, call, session)),
+      };
     } finally {
       s.metrics.polls.dec();
     }
@@ -38,25 +41,37 @@ export const exchange =
 /** An agent waits for its objects, and for questions about them. */
 async function serveAgent(s: Services, call: Call<"exchange">, session: SessionRow): Promise<Answer> {
   const { body } = call;
-  if (body.known) await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
+  if (body.known)
+    await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
   if (body.reports?.length) await takeReports(s, session, body.reports);
   if (body.discovered?.length) await takeDiscovered(s, session, body.discovered);
   if (body.listed?.length) await takeListed(s, session, body.listed);
   if (body.conditions) await takeConditions(s, session, body.conditions);
   const ends = Date.now() + body.wait * 1_000;
-  const waiter = new Waiter(s.db, session.account, ["sessions", agentTopic(session.objectUid), `worker:${session.worker}`]);
+  const waiter = new Waiter(s.db, session.account, [
+    "sessions",
+    agentTopic(session.objectUid),
+    `worker:${session.worker}`,
+  ]);
   try {
     for (;;) {
       const answer = await s.db.transaction(async (tx) => {
         const { objects, more } = await collectObjects(s, tx, session);
         const room = body.draining ? 0 : body.free;
         const again = room > 0 ? await repeatLeases(tx, session) : [];
-        const tasks = room > again.length ? [...again, ...(await leaseQuestions(tx, session, room - again.length))] : again;
+        const tasks =
+          room > again.length ? [...again, ...(await leaseQuestions(tx, session, room - again.length))] : again;
         const cancel = await cancelledOf(tx, session);
-        return { objects, tasks: tasks.map((task) => s.signer.signed(withoutScope(task))), cancel, ...(more ? { more } : {}) };
+        return {
+          objects,
+          tasks: tasks.map((task) => s.signer.signed(withoutScope(task))),
+          cancel,
+          ...(more ? { more } : {}),
+        };
       });
       const left = ends - Date.now();
-      if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted) return answer;
+      if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted)
+        return answer;
       await waiter.wait(Math.min(left, LOOK_MS), call.signal);
       if (!(await stillValid(s.db, call.caller!))) throw ended();
     }
@@ -74,7 +89,9 @@ async function serveDelegate(s: Services, call: Call<"exchange">, session: Sessi
   const timer = wait > 0 ? setTimeout(leave, wait * 1_000) : undefined;
   call.signal.addEventListener("abort", leave, { once: true });
   try {
-    const given = await s.dispatchers.of(session.account).ask({ session, free, draining, once: wait === 0 }, stop.signal);
+    const given = await s.dispatchers
+      .of(session.account)
+      .ask({ session, free, draining, once: wait === 0 }, stop.signal);
     if (given.ended) throw ended();
     for (const { kind } of given.tasks) s.metrics.leases.inc({ kind });
     return answerOf(s, session, given.tasks, given.cancel);
@@ -85,7 +102,10 @@ async function serveDelegate(s: Services, call: Call<"exchange">, session: Sessi
 }
 
 const ended = () =>
-  new Problem("session_expired", "The session has ended: a newer one of this instance was opened, or the worker was removed.");
+  new Problem(
+    "session_expired",
+    "The session has ended: a newer one of this instance was opened, or the worker was removed.",
+  );
 
 /** An agent has no use for it, and one of the version before would refuse a question that has it. */
 const withoutScope = ({ scope: _, ...task }: WorkerTask): WorkerTask => task;
@@ -94,7 +114,11 @@ const withoutScope = ({ scope: _, ...task }: WorkerTask): WorkerTask => task;
 function answerOf(s: Services, { account, type }: SessionRow, tasks: readonly WorkerTask[], cancel: string[]): Answer {
   // A delegate of the version before says nothing of how it was installed, and takes no task with fields that it does not know.
   const signed = tasks.map((task) =>
-    s.signer.signed(type ? { ...task, token: s.signer.taskToken({ account, task: task.task, fence: task.fence }) } : withoutScope(task)),
+    s.signer.signed(
+      type
+        ? { ...task, token: s.signer.taskToken({ account, task: task.task, fence: task.fence }) }
+        : withoutScope(task),
+    ),
   );
   return { objects: [], tasks: signed, cancel };
 }

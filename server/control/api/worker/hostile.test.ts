@@ -33,7 +33,10 @@ test("an agent of one organization changes nothing of another's, whatever it nam
     // The last of two members counts, for all who read it.
     [report(',"uid":"x"'), 200],
     [report(',"status":{"health":{"status":"Healthy"},"constructor":{"prototype":{"x":1}}}'), 200],
-    [`{"wait":0,"free":0,"known":[{"collection":"applications","key":"o1/-/web","uid":"${theirs.uid}","generation":99}]}`, 200],
+    [
+      `{"wait":0,"free":0,"known":[{"collection":"applications","key":"o1/-/web","uid":"${theirs.uid}","generation":99}]}`,
+      200,
+    ],
     [
       `{"wait":0,"free":0,"discovered":[{"collection":"applications","namespace":"outpost","name":"web","uid":"u","mark":"${theirs.uid}","deleted":true}]}`,
       200,
@@ -68,8 +71,12 @@ test("a delegate writes neither lines, results nor files of a task that another 
     ["POST", `/v1/worker/tasks/${task.task}/result`, { fence: task.fence, outcome: "succeeded" }],
   ];
   const key = other.session;
-  for (const [method, path, body] of calls) expect((await s.ask(method, path, { key, body })).status).toBeGreaterThanOrEqual(400);
-  const beat = await s.ask("POST", "/v1/worker/heartbeat", { key, body: { leases: [{ task: task.task, fence: task.fence }] } });
+  for (const [method, path, body] of calls)
+    expect((await s.ask(method, path, { key, body })).status).toBeGreaterThanOrEqual(400);
+  const beat = await s.ask("POST", "/v1/worker/heartbeat", {
+    key,
+    body: { leases: [{ task: task.task, fence: task.fence }] },
+  });
   expect(beat.body.lost).toEqual([task.task]);
   expect((await s.ask("GET", `/v1/tasks/${task.task}`)).body.state).toBe("Running");
   expect((await s.ask("GET", `/v1/tasks/${task.task}/logs`)).text).not.toContain("forged");

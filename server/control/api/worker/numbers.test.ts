@@ -14,7 +14,10 @@ test("a number of an agent's round that nothing can hold is refused, and is not 
   const agent = await agentsOf(() => s).agent("one");
   const at = { collection: "appprojects", namespace: "x" };
   for (const round of HUGE)
-    for (const said of [{ discovered: [{ ...at, name: "p", uid: "u", round }] }, { listed: [{ ...at, round, count: 1 }] }])
+    for (const said of [
+      { discovered: [{ ...at, name: "p", uid: "u", round }] },
+      { listed: [{ ...at, round, count: 1 }] },
+    ])
       expect((await agent.call("exchange", { wait: 0, free: 0, ...said })).status).toBe(400);
 });
 
@@ -36,5 +39,7 @@ test("a delegate that announces lines which it never sent keeps no reader of the
   await worker.call(`tasks/${id}/logs`, { fence: task.fence, first: 1, lines: [{ text: "one" }] });
   expect((await delegates.end(worker, task, { lastLog: 2 ** 53 - 1 })).status).toBe(204);
   expect((await s.ask("GET", `/v1/tasks/${id}/logs`)).body).toMatchObject({ items: [{ text: "one" }], complete: true });
-  expect((await worker.call(`tasks/${id}/logs`, { fence: task.fence, first: 2, lines: [{ text: "two" }] })).status).toBe(409);
+  expect(
+    (await worker.call(`tasks/${id}/logs`, { fence: task.fence, first: 2, lines: [{ text: "two" }] })).status,
+  ).toBe(409);
 });

@@ -13,7 +13,11 @@ const COUNT = 200;
 const BYTES = 4 * 1024 * 1024;
 
 /** What the agent lacks, signed. */
-export async function collectObjects(s: Services, tx: Tx, session: SessionRow): Promise<{ objects: Schemas["Signed"][]; more: boolean }> {
+export async function collectObjects(
+  s: Services,
+  tx: Tx,
+  session: SessionRow,
+): Promise<{ objects: Schemas["Signed"][]; more: boolean }> {
   const due = await takeDue(tx, session.account, session.objectUid, session.session, COUNT);
   const objects: Schemas["Signed"][] = [];
   let bytes = 0;
@@ -74,17 +78,23 @@ async function resolve(tx: Tx, agent: SessionRow, d: Due): Promise<WorkerObject[
     return object && (names.get(pointer) ?? workerName(agent, object, object.id));
   };
   const [project, within] = [nameOf("/spec/appProject"), nameOf("/spec/within")];
-  const projects = project || within ? { ...(project ? { appProject: project } : {}), ...(within ? { within } : {}) } : undefined;
+  const projects =
+    project || within ? { ...(project ? { appProject: project } : {}), ...(within ? { within } : {}) } : undefined;
   if (d.collection !== "applications") return projects;
   const cluster = at.get("/spec/destination/cluster");
   // A cluster that was taken over is known by what its Secret says, not by the name of that.
-  const [name, server] = [cluster?.found?.live.displayName ?? nameOf("/spec/destination/cluster"), cluster?.spec.server];
+  const [name, server] = [
+    cluster?.found?.live.displayName ?? nameOf("/spec/destination/cluster"),
+    cluster?.spec.server,
+  ];
   const waitsFor = await neighbours(tx, agent, d);
   return {
     ...projects,
     ...(name ? { cluster: { name, server } } : {}),
     ...(waitsFor ? { waitsFor } : {}),
-    repositories: sourcesOf(d.spec).map(([, pointer]) => (at.get(`${pointer}/repository`)?.spec.url as string | undefined) ?? null),
+    repositories: sourcesOf(d.spec).map(
+      ([, pointer]) => (at.get(`${pointer}/repository`)?.spec.url as string | undefined) ?? null,
+    ),
   };
 }
 

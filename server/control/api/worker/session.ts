@@ -31,9 +31,12 @@ export const openSession =
       s.strangers.failed(call.network);
       return problem;
     };
-    const worker = account ? await s.strangers.door.lookUp(call.network, () => tryFindWorker(s.db, account, body.worker)) : undefined;
+    const worker = account
+      ? await s.strangers.door.lookUp(call.network, () => tryFindWorker(s.db, account, body.worker))
+      : undefined;
     if (!worker) throw refuse("worker", new Problem("worker_unknown", UNKNOWN));
-    if (!fitsProof("session", worker.signKey, body, "signature")) throw refuse("proof", new Problem("worker_proof_invalid", UNSIGNED));
+    if (!fitsProof("session", worker.signKey, body, "signature"))
+      throw refuse("proof", new Problem("worker_proof_invalid", UNSIGNED));
     if (!(await isFresh(s, account, body.nonce))) throw refuse("nonce", new Problem("worker_proof_invalid", STALE));
     const text = makeSession(account);
     return writing(s.db, account, async (w) => {
@@ -78,7 +81,11 @@ export const openSession =
   };
 
 /** An agent's identity lives in one cluster: a copy of it elsewhere would fight the first one over every object. */
-async function checkCluster(w: Parameters<typeof bindCluster>[0], worker: WorkerRow, body: Call<"openSession">["body"]): Promise<void> {
+async function checkCluster(
+  w: Parameters<typeof bindCluster>[0],
+  worker: WorkerRow,
+  body: Call<"openSession">["body"],
+): Promise<void> {
   if (worker.clusterUid === undefined) {
     if (body.clusterUid !== undefined) await bindCluster(w, worker.account, worker.worker, body.clusterUid);
     return;

@@ -9,7 +9,10 @@ export const appendTaskLogs =
   async (call) => {
     const session = sessionOf(call);
     await contact(s, session);
-    return { status: 200, body: { last: await s.db.transaction((tx) => appendLogs(tx, session, call.params.task, call.body)) } };
+    return {
+      status: 200,
+      body: { last: await s.db.transaction((tx) => appendLogs(tx, session, call.params.task, call.body)) },
+    };
   };
 
 /** Counts an attempt that has ended, and remembers who did well with what: whoever failed a kind of task lately is asked last for more. */

@@ -35,12 +35,19 @@ function* walk(before: Fields, after: Fields, path: string): Generator<FieldChan
     if (old === undefined && now === undefined) continue;
     if (old !== undefined && now !== undefined && canonical(old) === canonical(now)) continue;
     const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    if ([old, now].every((one) => one === undefined || isFields(one))) yield* walk((old ?? {}) as Fields, (now ?? {}) as Fields, at);
-    else yield { path: at, ...(old === undefined ? {} : { before: short(old) }), ...(now === undefined ? {} : { after: short(now) }) };
+    if ([old, now].every((one) => one === undefined || isFields(one)))
+      yield* walk((old ?? {}) as Fields, (now ?? {}) as Fields, at);
+    else
+      yield {
+        path: at,
+        ...(old === undefined ? {} : { before: short(old) }),
+        ...(now === undefined ? {} : { after: short(now) }),
+      };
   }
 }
 
-const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function short(value: unknown): unknown {
   const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -27,7 +27,8 @@ describe("a filter is read term by term", () => {
 
   test("several terms must all hold", () =>
     expect(parseFilter("health!=Healthy,id in (a,b),agent=x").map((t) => t.operator)).toEqual(["!=", "in", "="]));
-  test("no text is not a term", () => expect([parseFilter(undefined), parseFilter(""), parseFilter("  ")]).toEqual([[], [], []]));
+  test("no text is not a term", () =>
+    expect([parseFilter(undefined), parseFilter(""), parseFilter("  ")]).toEqual([[], [], []]));
 });
 
 describe("what is not a filter is refused, with the term", () => {

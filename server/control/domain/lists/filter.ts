@@ -62,7 +62,8 @@ function parseTerm(part: string): Term {
   if (presence !== undefined) return { ...named, operator: presence as Operator, values: [] };
   if (among === undefined) return { ...named, operator: sign as Operator, values: [unquoted(value!)] };
   const values = split(list!).map(unquoted);
-  if (values.length > VALUES) throw refused(`\`${field} ${among}\` has ${values.length} values; the bound is ${VALUES}.`);
+  if (values.length > VALUES)
+    throw refused(`\`${field} ${among}\` has ${values.length} values; the bound is ${VALUES}.`);
   return { ...named, operator: among as Operator, values };
 }
 

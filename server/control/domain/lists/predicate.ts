@@ -34,7 +34,9 @@ export type Facets = Partial<Record<Facet, string>> & { labels?: Record<string, 
 const NAMES = Object.keys(FACETS) as Facet[];
 
 export function facetsOf(object: Filterable): Facets {
-  const texts = NAMES.map((name) => [name, textAt(FACETS[name], object)] as const).filter(([, text]) => text !== undefined);
+  const texts = NAMES.map((name) => [name, textAt(FACETS[name], object)] as const).filter(
+    ([, text]) => text !== undefined,
+  );
   const { spec, found } = object as { spec: { labels?: object }; found?: { live?: { labels?: object } } };
   return { ...Object.fromEntries(texts), labels: { ...found?.live?.labels, ...spec.labels } as Record<string, string> };
 }
@@ -44,9 +46,12 @@ export const isFaceted = ({ facet, label }: Field): boolean => facet !== undefin
 
 /** `matches` for terms whose fields are all among the facets. */
 export const matchesFacets = (terms: readonly Term[], facets: Facets): boolean =>
-  terms.every(({ facet, label, operator, values }) => CONDITIONS[operator](facet ? facets[facet] : labelOf(facets, label!), values));
+  terms.every(({ facet, label, operator, values }) =>
+    CONDITIONS[operator](facet ? facets[facet] : labelOf(facets, label!), values),
+  );
 
-const labelOf = ({ labels }: Facets, key: string): string | undefined => (labels && Object.hasOwn(labels, key) ? labels[key] : undefined);
+const labelOf = ({ labels }: Facets, key: string): string | undefined =>
+  labels && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
 /** The text of a field, as PostgreSQL's `#>>` gives it. */
 export function textAt(paths: Paths, object: Filterable): string | undefined {

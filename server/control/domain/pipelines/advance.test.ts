@@ -6,7 +6,11 @@ const after = (seconds: number) => new Date(BEGAN.getTime() + seconds * 1_000);
 
 type Given = Partial<PipelineStep> & { env?: string };
 const task = (id: string, { env, ...more }: Given = {}) =>
-  ({ id, task: { kind: "shell.run", params: { script: "echo $X", ...(env ? { env: { X: env } } : {}) } }, ...more }) as PipelineStep;
+  ({
+    id,
+    task: { kind: "shell.run", params: { script: "echo $X", ...(env ? { env: { X: env } } : {}) } },
+    ...more,
+  }) as PipelineStep;
 const approval = (id: string, more: object = {}, step: Given = {}) => ({ id, approval: more, ...step }) as PipelineStep;
 
 /** `a+ b! c- d. e~ f? g*`: succeeded, failed, skipped, cancelled, left out after a failure, waiting, running; `h` is pending. */
@@ -37,16 +41,22 @@ interface Case {
   timeout?: number;
 }
 function moves({ steps, at, tasks = {}, change = {}, decisions = {}, seconds = 0, timeout = 3_600 }: Case): Move[] {
-  const now = stepsOf(at).map((step) => ({ ...step, ...(decisions[step.id] ? { decisions: decisions[step.id]! } : {}) })) as RunStep[];
+  const now = stepsOf(at).map((step) => ({
+    ...step,
+    ...(decisions[step.id] ? { decisions: decisions[step.id]! } : {}),
+  })) as RunStep[];
   const run = { id: "r-1", inputs: { go: "yes" }, steps: now, createdAt: BEGAN, cancelRequested: false, ...change };
-  const running = new Map(now.filter((s) => s.task).map((s) => [s.task!, tasks[s.id] ?? ({ state: "Running" } as TaskNow)]));
+  const running = new Map(
+    now.filter((s) => s.task).map((s) => [s.task!, tasks[s.id] ?? ({ state: "Running" } as TaskNow)]),
+  );
   return advance({ steps, timeoutSeconds: timeout } as PipelineSpec, run, running, after(seconds));
 }
 /** `start b`, `skip c NeedFailed`, `finish Failed`: a move as a person says it. */
 const told = (all: Move[]) =>
   all.map((m) => {
     if (m.do === "finish") return `finish ${m.state}`;
-    if (m.do === "end") return [m.state === "Skipped" ? "skip" : m.state.toLowerCase(), m.step, m.reason].filter(Boolean).join(" ");
+    if (m.do === "end")
+      return [m.state === "Skipped" ? "skip" : m.state.toLowerCase(), m.step, m.reason].filter(Boolean).join(" ");
     return `${m.do} ${m.step}`;
   });
 
@@ -71,13 +81,21 @@ test.each<[string, Case, string[]]>([
   ["the first step starts", { steps: chain, at: "a b c" }, ["start a"]],
   ["nothing while it runs", { steps: chain, at: "a* b c" }, []],
   ["nothing while it is queued", { steps: chain, at: "a* b c", tasks: { a: { state: "Queued" } } }, []],
-  ["the next one follows", { steps: chain, at: "a* b c", tasks: { a: { state: "Succeeded" } } }, ["succeeded a", "start b"]],
+  [
+    "the next one follows",
+    { steps: chain, at: "a* b c", tasks: { a: { state: "Succeeded" } } },
+    ["succeeded a", "start b"],
+  ],
   [
     "the last one ends the run",
     { steps: chain, at: "a+ b+ c*", tasks: { c: { state: "Succeeded" } } },
     ["succeeded c", "finish Succeeded"],
   ],
-  ["an empty list of needs starts at once", { steps: [task("a"), task("b", { needs: [] })], at: "a b" }, ["start a", "start b"]],
+  [
+    "an empty list of needs starts at once",
+    { steps: [task("a"), task("b", { needs: [] })], at: "a b" },
+    ["start a", "start b"],
+  ],
   ["steps side by side", { steps: fan, at: "a+ b c d" }, ["start b", "start c"]],
   ["a step waits for all it needs", { steps: fan, at: "a+ b+ c* d" }, []],
   [
@@ -91,7 +109,11 @@ test.each<[string, Case, string[]]>([
     { steps: chain, at: "a* b c", tasks: { a: { state: "Failed", reason: "ExitCode" } } },
     ["failed a ExitCode", "skip b NeedFailed", "skip c NeedFailed", "finish Failed"],
   ],
-  ["steps beside a failure go on", { steps: fan, at: "a+ b* c* d", tasks: { b: { state: "Failed" } } }, ["failed b Failed"]],
+  [
+    "steps beside a failure go on",
+    { steps: fan, at: "a+ b* c* d", tasks: { b: { state: "Failed" } } },
+    ["failed b Failed"],
+  ],
   [
     "a task out of time is a failure",
     { steps: [task("a")], at: "a*", tasks: { a: { state: "TimedOut", reason: "DeadlineExceeded" } } },
@@ -109,7 +131,11 @@ test.each<[string, Case, string[]]>([
   ],
   // when
   ["`failure` runs after a failure", { steps: clean, at: "a+ b! undo tell" }, ["start undo"]],
-  ["`failure` runs after a failure further up", { steps: clean, at: "a! b undo tell" }, ["skip b NeedFailed", "start undo"]],
+  [
+    "`failure` runs after a failure further up",
+    { steps: clean, at: "a! b undo tell" },
+    ["skip b NeedFailed", "start undo"],
+  ],
   [
     "`failure` is left out without one, which counts as success",
     { steps: clean, at: "a+ b+ undo tell" },
@@ -133,7 +159,11 @@ test.each<[string, Case, string[]]>([
     { steps: [task("a", { condition: "${inputs.go} != 'yes'" }), task("b")], at: "a b" },
     ["skip a ConditionFalse", "start b"],
   ],
-  ["a condition on an output", { steps: [task("a"), task("b", { condition: "${steps.a.outputs.x} == '1'" })], at: "a+ b" }, ["start b"]],
+  [
+    "a condition on an output",
+    { steps: [task("a"), task("b", { condition: "${steps.a.outputs.x} == '1'" })], at: "a+ b" },
+    ["start b"],
+  ],
   [
     "nothing left to run is a success",
     { steps: [task("a", { condition: "'a' == 'b'" })], at: "a" },
@@ -152,7 +182,13 @@ test.each<[string, Case, string[]]>([
   ],
   [
     "parameters are checked again with their values",
-    { steps: [task("a"), { id: "b", task: { kind: "git.clone", params: { url: "${steps.a.outputs.x}" } } } as PipelineStep], at: "a+ b" },
+    {
+      steps: [
+        task("a"),
+        { id: "b", task: { kind: "git.clone", params: { url: "${steps.a.outputs.x}" } } } as PipelineStep,
+      ],
+      at: "a+ b",
+    },
     ["failed b InvalidParameters", "finish Failed"],
   ],
   // approval
@@ -163,7 +199,11 @@ test.each<[string, Case, string[]]>([
     { steps: [approval("ok"), task("b")], at: "ok? b", decisions: { ok: [yes("k1")] } },
     ["succeeded ok", "start b"],
   ],
-  ["unless more are asked for", { steps: [approval("ok", { minimum: 2 }), task("b")], at: "ok? b", decisions: { ok: [yes("k1")] } }, []],
+  [
+    "unless more are asked for",
+    { steps: [approval("ok", { minimum: 2 }), task("b")], at: "ok? b", decisions: { ok: [yes("k1")] } },
+    [],
+  ],
   [
     "two of two",
     { steps: [approval("ok", { minimum: 2 }), task("b")], at: "ok? b", decisions: { ok: [yes("k1"), yes("k2")] } },
@@ -188,7 +228,12 @@ test.each<[string, Case, string[]]>([
   ],
   [
     "the run is cancelled when its tasks have ended",
-    { steps: fan, at: "a+ b* c. d.", change: { cancelRequested: true }, tasks: { b: { state: "Cancelled", reason: "Cancelled" } } },
+    {
+      steps: fan,
+      at: "a+ b* c. d.",
+      change: { cancelRequested: true },
+      tasks: { b: { state: "Cancelled", reason: "Cancelled" } },
+    },
     ["cancelled b Cancelled", "finish Cancelled"],
   ],
   [
@@ -208,7 +253,10 @@ test.each<[string, Case, string[]]>([
 
 test("a task that is gone ends its step instead of leaving the run for ever", () => {
   const run = { id: "r-1", inputs: {}, steps: stepsOf("a*"), createdAt: BEGAN, cancelRequested: false };
-  expect(told(advance({ steps: [task("a")] } as PipelineSpec, run, new Map(), BEGAN))).toEqual(["failed a TaskGone", "finish Failed"]);
+  expect(told(advance({ steps: [task("a")] } as PipelineSpec, run, new Map(), BEGAN))).toEqual([
+    "failed a TaskGone",
+    "finish Failed",
+  ]);
 });
 
 test("a script is taken as it stands; values come to it in its environment", () => {
@@ -228,29 +276,44 @@ test("a step's task has the values, and the types that its kind wants", () => {
       task: {
         kind: "gitops.mergePR",
         name: "merge ${inputs.go}",
-        params: { provider: { type: "gitea", repository: "a/b", token: "${secret:env/T}" }, number, deleteBranch: "${steps.a.outputs.no}" },
+        params: {
+          provider: { type: "gitea", repository: "a/b", token: "${secret:env/T}" },
+          number,
+          deleteBranch: "${steps.a.outputs.no}",
+        },
       },
     }) as unknown as PipelineStep;
   const at = stepsOf("a+ m");
   at[0]!.outputs = { number: "12", no: "false" };
   const run = { id: "r-1", inputs: { go: "yes" }, steps: at, createdAt: BEGAN, cancelRequested: false };
-  const [move] = advance({ steps: [task("a"), merge("${steps.a.outputs.number}")] } as PipelineSpec, run, new Map(), BEGAN);
+  const [move] = advance(
+    { steps: [task("a"), merge("${steps.a.outputs.number}")] } as PipelineSpec,
+    run,
+    new Map(),
+    BEGAN,
+  );
   expect(move).toEqual({
     do: "start",
     step: "m",
     request: {
       kind: "gitops.mergePR",
       name: "merge yes",
-      params: { provider: { type: "gitea", repository: "a/b", token: "${secret:env/T}" }, number: 12, deleteBranch: false },
+      params: {
+        provider: { type: "gitea", repository: "a/b", token: "${secret:env/T}" },
+        number: 12,
+        deleteBranch: false,
+      },
     },
   });
 });
 
 test("an approval's message has its values; a rejection's comment is the step's message", () => {
-  expect(moves({ steps: [task("a"), approval("ok", { message: "Deploy ${steps.a.outputs.x}?" })], at: "a+ ok" })).toEqual([
-    { do: "wait", step: "ok", message: "Deploy 1?" },
-  ]);
-  expect(moves({ steps: [approval("ok")], at: "ok?", decisions: { ok: [no("key:me", "not on Friday")] } })[0]).toMatchObject({
+  expect(
+    moves({ steps: [task("a"), approval("ok", { message: "Deploy ${steps.a.outputs.x}?" })], at: "a+ ok" }),
+  ).toEqual([{ do: "wait", step: "ok", message: "Deploy 1?" }]);
+  expect(
+    moves({ steps: [approval("ok")], at: "ok?", decisions: { ok: [no("key:me", "not on Friday")] } })[0],
+  ).toMatchObject({
     message: "Rejected by key:me: not on Friday",
   });
 });

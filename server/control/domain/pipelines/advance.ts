@@ -123,11 +123,18 @@ export function advance(spec: PipelineSpec, run: RunNow, tasks: ReadonlyMap<stri
   function pending(step: PipelineStep, index: number): Move | undefined {
     const needs = needsOf(spec, index).map((id) => steps.get(id)!);
     if (!needs.every((need) => ENDED.includes(need.state))) return undefined;
-    const skip = (reason: string, message: string): Move => ({ do: "end", step: step.id, state: "Skipped", reason, message });
+    const skip = (reason: string, message: string): Move => ({
+      do: "end",
+      step: step.id,
+      state: "Skipped",
+      reason,
+      message,
+    });
     const bad = needs.filter(failed);
     if ((step.when ?? "success") === "success" && bad.length > 0)
       return skip(NEED_FAILED, `${bad.map((need) => need.id).join(", ")} did not succeed.`);
-    if (step.when === "failure" && bad.length === 0) return skip("NothingFailed", "It is for failures, and nothing before it failed.");
+    if (step.when === "failure" && bad.length === 0)
+      return skip("NothingFailed", "It is for failures, and nothing before it failed.");
     const values: Values = { run: run.id, inputs: run.inputs, steps };
     if (step.condition !== undefined) {
       const parsed = parseCondition(step.condition);
@@ -142,11 +149,16 @@ export function advance(spec: PipelineSpec, run: RunNow, tasks: ReadonlyMap<stri
 export function dueAt(spec: PipelineSpec, run: Pick<RunNow, "createdAt" | "steps">): Date {
   const waits = run.steps
     .filter((step) => step.state === "Waiting" && step.startedAt)
-    .map((step) => Date.parse(step.startedAt!) + (spec.steps.find((s) => s.id === step.id)?.approval?.timeoutSeconds ?? 86_400) * 1_000);
+    .map(
+      (step) =>
+        Date.parse(step.startedAt!) +
+        (spec.steps.find((s) => s.id === step.id)?.approval?.timeoutSeconds ?? 86_400) * 1_000,
+    );
   return new Date(Math.min(endOfTime(spec, run), ...waits));
 }
 
-const endOfTime = (spec: PipelineSpec, run: Pick<RunNow, "createdAt">) => run.createdAt.getTime() + (spec.timeoutSeconds ?? 86_400) * 1_000;
+const endOfTime = (spec: PipelineSpec, run: Pick<RunNow, "createdAt">) =>
+  run.createdAt.getTime() + (spec.timeoutSeconds ?? 86_400) * 1_000;
 
 function stopOf(spec: PipelineSpec, run: RunNow, now: Date) {
   if (run.cancelRequested)
@@ -157,7 +169,11 @@ function stopOf(spec: PipelineSpec, run: RunNow, now: Date) {
   if (now.getTime() < endOfTime(spec, run)) return undefined;
   return {
     step: { reason: "RunTimedOut", message: "The run was out of time." },
-    run: { state: "TimedOut", reason: "DeadlineExceeded", message: `It took longer than ${spec.timeoutSeconds ?? 86_400} s.` },
+    run: {
+      state: "TimedOut",
+      reason: "DeadlineExceeded",
+      message: `It took longer than ${spec.timeoutSeconds ?? 86_400} s.`,
+    },
   } as const;
 }
 
@@ -167,11 +183,21 @@ const failed = (step: RunStep) =>
 
 /** The first move of a step whose time has come. */
 function begin(step: PipelineStep, values: Values): Move {
-  const fail = (reason: string, message: string): Move => ({ do: "end", step: step.id, state: "Failed", reason, message });
+  const fail = (reason: string, message: string): Move => ({
+    do: "end",
+    step: step.id,
+    state: "Failed",
+    reason,
+    message,
+  });
   try {
     if (!step.task) {
       const message = step.approval?.message;
-      return { do: "wait", step: step.id, ...(message === undefined ? {} : { message: resolveText(message, values).slice(0, 4_096) }) };
+      return {
+        do: "wait",
+        step: step.id,
+        ...(message === undefined ? {} : { message: resolveText(message, values).slice(0, 4_096) }),
+      };
     }
     const { kind, name } = step.task;
     const { templates, fixed } = splitParams(kind, step.task.params);
@@ -186,11 +212,14 @@ function begin(step: PipelineStep, values: Values): Move {
   }
 }
 
-function endOf(task: TaskNow | undefined): Pick<Extract<Move, { do: "end" }>, "state" | "reason" | "message" | "outputs"> {
+function endOf(
+  task: TaskNow | undefined,
+): Pick<Extract<Move, { do: "end" }>, "state" | "reason" | "message" | "outputs"> {
   if (!task) return { state: "Failed", reason: "TaskGone", message: "Its task is no longer there." };
   const { message, outputs } = task;
   const more = { ...(message ? { message } : {}), ...(outputs ? { outputs } : {}) };
-  if (task.state === "Succeeded") return { state: "Succeeded", ...(task.reason ? { reason: task.reason } : {}), ...more };
+  if (task.state === "Succeeded")
+    return { state: "Succeeded", ...(task.reason ? { reason: task.reason } : {}), ...more };
   return { state: task.state === "Cancelled" ? "Cancelled" : "Failed", reason: task.reason ?? task.state, ...more };
 }
 

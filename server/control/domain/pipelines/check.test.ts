@@ -35,11 +35,17 @@ test.each([
   ["a value of a step further up", spec([run("a"), run("b"), run("c", { env: "${steps.a.state}" })])],
   [
     "an artefact of another step",
-    spec([run("build"), image({ artifact: { task: "${steps.build.task}", name: "image.tar" }, to: ["registry.test/app:${run.id}"] })]),
+    spec([
+      run("build"),
+      image({ artifact: { task: "${steps.build.task}", name: "image.tar" }, to: ["registry.test/app:${run.id}"] }),
+    ]),
   ],
   [
     "a number to come",
-    spec([run("build"), image({ artifact: { task: "${steps.build.task}", name: "i" }, to: ["${steps.build.outputs.ref}"] })]),
+    spec([
+      run("build"),
+      image({ artifact: { task: "${steps.build.task}", name: "i" }, to: ["${steps.build.outputs.ref}"] }),
+    ]),
   ],
   [
     "an approval with values in its message",
@@ -47,7 +53,12 @@ test.each([
   ],
   [
     "a secret for the delegate",
-    spec([{ id: "a", task: { kind: "git.clone", params: { url: "https://h/x", password: "${secret:env/P}" } } } as PipelineStep]),
+    spec([
+      {
+        id: "a",
+        task: { kind: "git.clone", params: { url: "https://h/x", password: "${secret:env/P}" } },
+      } as PipelineStep,
+    ]),
   ],
 ])("%s is fine", (_, given) => {
   expect(checkPipeline(given)).toEqual([]);
@@ -71,7 +82,12 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "/spec/steps/0/task/params/env/X",
     /no input `tga`. Did you mean `tag`\?/,
   ],
-  ["an unknown step", spec([run("a", { env: "${steps.b.state}" })]), "/spec/steps/0/task/params/env/X", /Column 1: there is no step `b`/],
+  [
+    "an unknown step",
+    spec([run("a", { env: "${steps.b.state}" })]),
+    "/spec/steps/0/task/params/env/X",
+    /Column 1: there is no step `b`/,
+  ],
   [
     "a step beside",
     spec([run("a", { needs: [] }), run("b", { needs: [], env: "x ${steps.a.state}" })]),
@@ -85,8 +101,18 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "/spec/steps/1/task/params/env/X",
     /is an approval/,
   ],
-  ["a broken condition", spec([run("a", { condition: "${inputs.x} = 'y'" })]), "/spec/steps/0/condition", /at column 13/],
-  ["a condition on nothing", spec([run("a", { condition: "${inputs.x} == 'y'" })]), "/spec/steps/0/condition", /no input `x`/],
+  [
+    "a broken condition",
+    spec([run("a", { condition: "${inputs.x} = 'y'" })]),
+    "/spec/steps/0/condition",
+    /at column 13/,
+  ],
+  [
+    "a condition on nothing",
+    spec([run("a", { condition: "${inputs.x} == 'y'" })]),
+    "/spec/steps/0/condition",
+    /no input `x`/,
+  ],
   [
     "an expression of no kind",
     spec([run("a", { env: "a ${var.region}" })]),
@@ -101,7 +127,10 @@ test.each<[string, PipelineSpec, string, RegExp]>([
   ],
   [
     "a value in a script",
-    spec([run("a"), { id: "b", task: { kind: "shell.run", params: { script: "echo ${steps.a.outputs.x}" } } } as PipelineStep]),
+    spec([
+      run("a"),
+      { id: "b", task: { kind: "shell.run", params: { script: "echo ${steps.a.outputs.x}" } } } as PipelineStep,
+    ]),
     "/spec/steps/1/task/params/script",
     /become a command.*`env`/,
   ],
@@ -123,7 +152,12 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "/spec/steps/1/task/params/artifact/task",
     /the id of a task/,
   ],
-  ["a broken pattern", spec([run("a")], { inputs: { x: { pattern: "[" } } }), "/spec/inputs/x/pattern", /not a regular expression/],
+  [
+    "a broken pattern",
+    spec([run("a")], { inputs: { x: { pattern: "[" } } }),
+    "/spec/inputs/x/pattern",
+    /not a regular expression/,
+  ],
   [
     "a default that does not fit",
     spec([run("a")], { inputs: { x: { pattern: "v.*", default: "1" } } }),

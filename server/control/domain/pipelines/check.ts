@@ -11,7 +11,10 @@ export interface PipelineFault {
 
 /** Everything that is wrong with a pipeline and can be known before it runs. Terraform's provider checks all but references to secrets too. */
 export function checkPipeline(spec: PipelineSpec): PipelineFault[] {
-  const shared = [...ownLabelsFaults(spec), ...pipelineFaults(spec)].map(({ pointer, detail }) => ({ pointer: `/spec${pointer}`, detail }));
+  const shared = [...ownLabelsFaults(spec), ...pipelineFaults(spec)].map(({ pointer, detail }) => ({
+    pointer: `/spec${pointer}`,
+    detail,
+  }));
   const params = spec.steps.flatMap(({ task, approval }, i) =>
     task && !approval ? paramFaults(task.kind, task.params, `/spec/steps/${i}/task/params`) : [],
   );

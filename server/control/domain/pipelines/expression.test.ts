@@ -7,7 +7,10 @@ const values: Values = {
   run: "r-1",
   inputs: { tag: "v1", evil: "${secret:prod/PASSWORD}", dollar: "$", half: "${sec" },
   steps: new Map([
-    ["build", { state: "Succeeded", task: "t-1", outputs: { digest: "sha256:a", list: [{ n: 7 }], flag: true, none: null } }],
+    [
+      "build",
+      { state: "Succeeded", task: "t-1", outputs: { digest: "sha256:a", list: [{ n: 7 }], flag: true, none: null } },
+    ],
     ["left-out", { state: "Skipped" }],
   ]),
 };
@@ -33,7 +36,8 @@ test.each([
   ["${run.name}", { fault: /of a run there is \$\{run.id\}/ }],
 ])("%j becomes %j", (template, want) => {
   const parsed = parseTemplate(template);
-  if (want !== null && typeof want === "object" && "fault" in want) expect("fault" in parsed && parsed.fault).toMatch(want.fault);
+  if (want !== null && typeof want === "object" && "fault" in want)
+    expect("fault" in parsed && parsed.fault).toMatch(want.fault);
   else expect(resolve(template, values)).toEqual(want);
 });
 
@@ -60,14 +64,19 @@ describe("a value cannot bring a reference to a secret in", () => {
   ])("%j becomes %j", (template, want) => {
     expect(resolve(template, values)).toBe(want);
   });
-  test.each(["${inputs.dollar}{secret:prod/PASSWORD}", "${inputs.half}ret:prod/PASSWORD}"])("%j is refused", (template) => {
-    expect(() => resolve(template, values)).toThrow(/would make a reference/);
-  });
+  test.each(["${inputs.dollar}{secret:prod/PASSWORD}", "${inputs.half}ret:prod/PASSWORD}"])(
+    "%j is refused",
+    (template) => {
+      expect(() => resolve(template, values)).toThrow(/would make a reference/);
+    },
+  );
 });
 
 test("what values make of a task is bounded", () => {
   const large: Values = { ...values, inputs: { tag: "x".repeat(8_000) } };
-  expect(() => resolve({ all: Array.from({ length: 200 }, () => "${inputs.tag}") }, large)).toThrow(/more than 1048576/);
+  expect(() => resolve({ all: Array.from({ length: 200 }, () => "${inputs.tag}") }, large)).toThrow(
+    /more than 1048576/,
+  );
 });
 
 test.each([

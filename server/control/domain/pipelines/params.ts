@@ -11,7 +11,11 @@ type Kind = Schemas["TaskKind"];
  * What does not fit a kind. Texts with an expression are passed over: their values are not known here, and everything is checked again
  * when the step starts.
  */
-export function paramFaults(kind: Kind, params: Record<string, unknown>, at: string): { pointer: string; detail: string }[] {
+export function paramFaults(
+  kind: Kind,
+  params: Record<string, unknown>,
+  at: string,
+): { pointer: string; detail: string }[] {
   const said = shapeFaults(kind, params, hasExpression);
   if (said.length > 0) return said.map(({ pointer, detail }) => ({ pointer: `${at}${pointer}`, detail }));
   const all = schemaFaults(kind, params);
@@ -41,7 +45,9 @@ const toFault = (problem: Problem) => ({ pointer: problem.details.pointer ?? "",
  * pipeline could pass a number on otherwise. Only where the pipeline has one expression as the whole value.
  */
 export function fitTypes(kind: Kind, template: unknown, params: Record<string, unknown>): Record<string, unknown> {
-  const wanted = schemaFaults(kind, params).filter((e) => e.keyword === "type" && isTemplate(valueAt(template, e.instancePath)));
+  const wanted = schemaFaults(kind, params).filter(
+    (e) => e.keyword === "type" && isTemplate(valueAt(template, e.instancePath)),
+  );
   if (wanted.length === 0) return params;
   const fitted = structuredClone(params);
   for (const { instancePath, params: want } of wanted) {
@@ -69,7 +75,10 @@ const segments = (pointer: string) =>
 
 function valueAt(value: unknown, pointer: string): unknown {
   return segments(pointer).reduce<unknown>(
-    (at, part) => (at !== null && typeof at === "object" && Object.hasOwn(at, part) ? (at as Record<string, unknown>)[part] : undefined),
+    (at, part) =>
+      at !== null && typeof at === "object" && Object.hasOwn(at, part)
+        ? (at as Record<string, unknown>)[part]
+        : undefined,
     value,
   );
 }

@@ -4,7 +4,10 @@ import { type Expression, parseTemplate } from "../../../../openapi/rules/pipeli
 export interface Values {
   run: string;
   inputs: Readonly<Record<string, string>>;
-  steps: ReadonlyMap<string, { state: string; task?: string | undefined; outputs?: Record<string, unknown> | undefined }>;
+  steps: ReadonlyMap<
+    string,
+    { state: string; task?: string | undefined; outputs?: Record<string, unknown> | undefined }
+  >;
 }
 
 /** A value that cannot be worked out, as a step that was left out has no outputs. `reason` is for machines. */
@@ -40,7 +43,8 @@ export function resolve(template: unknown, values: Values): unknown {
   let left = LARGEST;
   const take = <T>(value: T): T => {
     left -= typeof value === "string" ? value.length : 0;
-    if (left < 0) throw new Unresolved("ValueRefused", `With its values put in, the task has more than ${LARGEST} characters.`);
+    if (left < 0)
+      throw new Unresolved("ValueRefused", `With its values put in, the task has more than ${LARGEST} characters.`);
     return value;
   };
   const walk = (value: unknown): unknown => {

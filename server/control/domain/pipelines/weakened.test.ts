@@ -3,27 +3,57 @@ import { advance, type RunStep, type TaskNow } from "./advance.ts";
 import { checkPipeline } from "./check.ts";
 import { gatesOf, weakenedBy } from "./weakened.ts";
 
-const task = (id: string, more: object = {}) => ({ id, task: { kind: "shell.run", params: { script: id } }, ...more }) as PipelineStep;
-const gate = (id: string, more: object = {}, step: object = {}) => ({ id, approval: { role: "admin", ...more }, ...step }) as PipelineStep;
+const task = (id: string, more: object = {}) =>
+  ({ id, task: { kind: "shell.run", params: { script: id } }, ...more }) as PipelineStep;
+const gate = (id: string, more: object = {}, step: object = {}) =>
+  ({ id, approval: { role: "admin", ...more }, ...step }) as PipelineStep;
 const pipeline = (...steps: PipelineStep[]): PipelineSpec => ({ steps });
 const OLD = pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }), task("deploy"), task("notify"));
 
 test.each<[name: string, after: PipelineSpec | undefined, pointer: string | undefined]>([
   ["nothing is changed", OLD, undefined],
-  ["a task behind it is changed", pipeline(...OLD.steps.slice(0, 2), task("deploy", { name: "x" }), task("notify")), undefined],
+  [
+    "a task behind it is changed",
+    pipeline(...OLD.steps.slice(0, 2), task("deploy", { name: "x" }), task("notify")),
+    undefined,
+  ],
   ["a task is added behind it", pipeline(...OLD.steps, task("more")), undefined],
-  ["more approvers are asked for", pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 3 }), task("deploy")), undefined],
-  ["its timeout", pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2, timeoutSeconds: 5 }), task("deploy")), undefined],
+  [
+    "more approvers are asked for",
+    pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 3 }), task("deploy")),
+    undefined,
+  ],
+  [
+    "its timeout",
+    pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2, timeoutSeconds: 5 }), task("deploy")),
+    undefined,
+  ],
   ["the pipeline is deleted", undefined, ""],
   ["it is removed", pipeline(task("build"), task("deploy")), "/spec/steps"],
-  ["it is renamed", pipeline(task("build"), gate("went", { message: "Ship it?", minimum: 2 }), task("deploy")), "/spec/steps"],
+  [
+    "it is renamed",
+    pipeline(task("build"), gate("went", { message: "Ship it?", minimum: 2 }), task("deploy")),
+    "/spec/steps",
+  ],
   ["it becomes a task", pipeline(task("build"), task("go"), task("deploy")), "/spec/steps/1"],
-  ["its role", pipeline(task("build"), gate("go", { role: "editor", message: "Ship it?", minimum: 2 })), "/spec/steps/1/approval/role"],
+  [
+    "its role",
+    pipeline(task("build"), gate("go", { role: "editor", message: "Ship it?", minimum: 2 })),
+    "/spec/steps/1/approval/role",
+  ],
   ["its minimum", pipeline(task("build"), gate("go", { message: "Ship it?" })), "/spec/steps/1/approval/minimum"],
-  ["its message", pipeline(task("build"), gate("go", { message: "Nothing", minimum: 2 })), "/spec/steps/1/approval/message"],
+  [
+    "its message",
+    pipeline(task("build"), gate("go", { message: "Nothing", minimum: 2 })),
+    "/spec/steps/1/approval/message",
+  ],
   [
     "a condition that never holds",
-    pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }, { condition: "'a' == 'b'" }), task("deploy")),
+    pipeline(
+      task("build"),
+      gate("go", { message: "Ship it?", minimum: 2 }, { condition: "'a' == 'b'" }),
+      task("deploy"),
+    ),
     "/spec/steps/1/condition",
   ],
   [
@@ -31,7 +61,11 @@ test.each<[name: string, after: PipelineSpec | undefined, pointer: string | unde
     pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }, { when: "failure" }), task("deploy")),
     "/spec/steps/1/when",
   ],
-  ["it comes before what it came after", pipeline(gate("go", { message: "Ship it?", minimum: 2 }), task("build")), "/spec/steps/0/needs"],
+  [
+    "it comes before what it came after",
+    pipeline(gate("go", { message: "Ship it?", minimum: 2 }), task("build")),
+    "/spec/steps/0/needs",
+  ],
   [
     "the task needs it no more",
     pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }), task("deploy", { needs: ["build"] })),
@@ -42,10 +76,19 @@ test.each<[name: string, after: PipelineSpec | undefined, pointer: string | unde
     pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }), task("deploy", { when: "always" })),
     "/spec/steps/2",
   ],
-  ["the task comes first", pipeline(task("deploy"), task("build"), gate("go", { message: "Ship it?", minimum: 2 })), "/spec/steps/0"],
+  [
+    "the task comes first",
+    pipeline(task("deploy"), task("build"), gate("go", { message: "Ship it?", minimum: 2 })),
+    "/spec/steps/0",
+  ],
   [
     "a step between runs in any case",
-    pipeline(task("build"), gate("go", { message: "Ship it?", minimum: 2 }), task("deploy"), task("notify", { needs: ["build"] })),
+    pipeline(
+      task("build"),
+      gate("go", { message: "Ship it?", minimum: 2 }),
+      task("deploy"),
+      task("notify", { needs: ["build"] }),
+    ),
     "/spec/steps/3",
   ],
 ])("a strict approval: %s", (_, after, pointer) => {
@@ -78,7 +121,9 @@ test("an approval that one editor can give is not kept", () => {
 function startsRejected(spec: PipelineSpec, approval: string, wanted: string): boolean {
   const tasks = spec.steps.filter((s) => s.task).map((s) => s.id);
   for (let mix = 0; mix < 2 ** tasks.length; mix++) {
-    const states = new Map<string, TaskNow>(tasks.map((id, i) => [id, { state: mix & (2 ** i) ? "Failed" : "Succeeded" }]));
+    const states = new Map<string, TaskNow>(
+      tasks.map((id, i) => [id, { state: mix & (2 ** i) ? "Failed" : "Succeeded" }]),
+    );
     let steps: RunStep[] = spec.steps.map(({ id }) => ({ id, state: "Pending" }));
     for (let round = 0; round <= spec.steps.length * 2; round++) {
       const run = { id: "r", inputs: {}, steps, createdAt: new Date(0), cancelRequested: false };
@@ -87,7 +132,9 @@ function startsRejected(spec: PipelineSpec, approval: string, wanted: string): b
         steps = steps.map((step) => {
           if (!("step" in move) || move.step !== step.id) return step;
           if (move.do === "start") return { ...step, state: "Running", task: step.id };
-          const decisions = [{ by: "a", decision: step.id === approval ? ("rejected" as const) : ("approved" as const), at: "" }];
+          const decisions = [
+            { by: "a", decision: step.id === approval ? ("rejected" as const) : ("approved" as const), at: "" },
+          ];
           if (move.do === "wait") return { ...step, state: "Waiting", decisions };
           return move.do === "end" ? { ...step, state: move.state, reason: move.reason } : step;
         }) as RunStep[];
@@ -139,7 +186,9 @@ const EDITS: ((spec: PipelineSpec, roll: Roll) => PipelineSpec)[] = [
   },
   ({ steps }, roll) => {
     const at = roll(steps.length + 1);
-    return { steps: [...steps.slice(0, at), roll(2) ? task("new") : gate("new", { role: "editor" }), ...steps.slice(at)] };
+    return {
+      steps: [...steps.slice(0, at), roll(2) ? task("new") : gate("new", { role: "editor" }), ...steps.slice(at)],
+    };
   },
   ({ steps }, roll) => {
     const at = roll(steps.length);
@@ -154,7 +203,8 @@ test("over thousands of pipelines and edits: what is accepted from an editor let
   for (let n = 0; n < 3_000; n++) {
     const before = someSpec(roll);
     let after = before;
-    for (let edits = 1 + roll(3); edits > 0 && after.steps.length > 0; edits--) after = EDITS[roll(EDITS.length)]!(after, roll);
+    for (let edits = 1 + roll(3); edits > 0 && after.steps.length > 0; edits--)
+      after = EDITS[roll(EDITS.length)]!(after, roll);
     if (after.steps.length === 0 || checkPipeline(before).length > 0 || checkPipeline(after).length > 0) continue;
     const strict = before.steps.filter((s) => s.approval).map((s) => s.id);
     if (weakenedBy(before, after).length > 0) {
@@ -168,7 +218,8 @@ test("over thousands of pipelines and edits: what is accepted from an editor let
         const old = before.steps.findIndex((s) => s.id === id);
         if (!runs || !before.steps[old]?.task || startsRejected(before, approval, id)) continue;
         // What could not start in the old pipeline cannot start in the new one, as long as it had a path through the approval.
-        if (gatesOf(before, old).has(approval)) expect([approval, id, startsRejected(after, approval, id)]).toEqual([approval, id, false]);
+        if (gatesOf(before, old).has(approval))
+          expect([approval, id, startsRejected(after, approval, id)]).toEqual([approval, id, false]);
       }
     }
   }

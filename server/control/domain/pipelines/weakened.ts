@@ -1,6 +1,11 @@
 import { expressionsIn, parseCondition } from "../../../../openapi/rules/pipelines/condition.ts";
 import type { Expression } from "../../../../openapi/rules/pipelines/expression.ts";
-import { ancestorsOf, needsOf, type PipelineSpec, type PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
+import {
+  ancestorsOf,
+  needsOf,
+  type PipelineSpec,
+  type PipelineStep,
+} from "../../../../openapi/rules/pipelines/graph.ts";
 import { canonical } from "../../../base/json/canonical.ts";
 
 /** A change that takes something from an approval. */
@@ -38,9 +43,12 @@ function weakening(before: PipelineSpec, index: number, after: PipelineSpec): Om
   const pointer = `/spec/steps/${at}`;
   const less = askedLess(old.approval!, now.approval);
   if (less) return { pointer: `${pointer}/approval/${less}`, why: `\`${less}\` asks for less, or says something else` };
-  if ((old.when ?? "success") !== (now.when ?? "success")) return { pointer: `${pointer}/when`, why: "`when` is changed" };
+  if ((old.when ?? "success") !== (now.when ?? "success"))
+    return { pointer: `${pointer}/when`, why: "`when` is changed" };
   if (old.condition !== now.condition) return { pointer: `${pointer}/condition`, why: "`condition` is changed" };
-  const moved = [...ancestorsOf(before, index)].find((id) => after.steps.some((step) => step.id === id) && !ancestorsOf(after, at).has(id));
+  const moved = [...ancestorsOf(before, index)].find(
+    (id) => after.steps.some((step) => step.id === id) && !ancestorsOf(after, at).has(id),
+  );
   if (moved) return { pointer: `${pointer}/needs`, why: `it no longer comes after \`${moved}\`` };
   const decides = old.condition === undefined ? undefined : changedOperand(old.condition, before, after);
   if (decides) return { pointer: decides.pointer, why: `its condition reads \`${decides.name}\`, which is changed` };
@@ -62,14 +70,20 @@ function askedLess(old: Approval, now: Approval): keyof Approval | undefined {
 }
 
 /** An input or step that a condition reads and that is not what it was. */
-function changedOperand(condition: string, before: PipelineSpec, after: PipelineSpec): { name: string; pointer: string } | undefined {
+function changedOperand(
+  condition: string,
+  before: PipelineSpec,
+  after: PipelineSpec,
+): { name: string; pointer: string } | undefined {
   const parsed = parseCondition(condition);
   if ("fault" in parsed) return undefined;
   const of = (spec: PipelineSpec, e: Expression): unknown => {
     if (e.of === "input") return spec.inputs?.[e.name];
     return e.of === "step" ? spec.steps.find(({ id }) => id === e.step) : undefined;
   };
-  const changed = expressionsIn(parsed.condition).find((e) => canonical(of(before, e) ?? null) !== canonical(of(after, e) ?? null));
+  const changed = expressionsIn(parsed.condition).find(
+    (e) => canonical(of(before, e) ?? null) !== canonical(of(after, e) ?? null),
+  );
   if (!changed) return undefined;
   const named = "name" in changed ? changed.name : "";
   const name = changed.of === "step" ? changed.step : named;
@@ -77,7 +91,11 @@ function changedOperand(condition: string, before: PipelineSpec, after: Pipeline
 }
 
 /** The approvals without which a step cannot start: when one of them fails, every step between it and this one is left out. */
-export function gatesOf(spec: Pick<PipelineSpec, "steps">, index: number, seen: ReadonlySet<number> = new Set()): Set<string> {
+export function gatesOf(
+  spec: Pick<PipelineSpec, "steps">,
+  index: number,
+  seen: ReadonlySet<number> = new Set(),
+): Set<string> {
   const found = new Set<string>();
   const step = spec.steps[index]!;
   // A step for failures, or for any case, starts after a rejection too.

@@ -23,7 +23,22 @@ function randomFrom(start: number) {
 }
 type Random = ReturnType<typeof randomFrom>;
 
-const TEXTS = ["", "prod", "Prod", "a,b", "(x)", 'say "hi"', "back\\slash", "50%_", "Ünter", "über", "in (a)", "x=y", " spaced ", "🙂"];
+const TEXTS = [
+  "",
+  "prod",
+  "Prod",
+  "a,b",
+  "(x)",
+  'say "hi"',
+  "back\\slash",
+  "50%_",
+  "Ünter",
+  "über",
+  "in (a)",
+  "x=y",
+  " spaced ",
+  "🙂",
+];
 const KEYS = ["team", "app.kubernetes.io/part-of", "a.b/c", "constructor"];
 
 function randomObject(r: Random, n: number): NewObject {
@@ -89,7 +104,9 @@ const quoted = (value: string) => `"${value.replace(/["\\]/g, "\\$&")}"`;
 
 function written({ field, operator, values }: Asked): string {
   if (values.length === 0) return `${field} ${operator}`;
-  return operator.endsWith("in") ? `${field} ${operator} (${values.map(quoted).join(",")})` : `${field}${operator}${quoted(values[0]!)}`;
+  return operator.endsWith("in")
+    ? `${field} ${operator} (${values.map(quoted).join(",")})`
+    : `${field}${operator}${quoted(values[0]!)}`;
 }
 
 const one = (text: unknown) => (text === undefined ? [] : [String(text)]);
@@ -114,7 +131,9 @@ const TEXTS_OF: Record<string, (shown: any) => string[]> = {
 /** What stands in the spec or, where it does not, in the live object under a key of labels or annotations. */
 function ofMap(field: string, { spec, live }: any): string[] {
   const [map, ...key] = field.split(".");
-  return [spec[map!], live?.[map!]].flatMap((m) => (m && Object.keys(m).includes(key.join(".")) ? [m[key.join(".")]] : []));
+  return [spec[map!], live?.[map!]].flatMap((m) =>
+    m && Object.keys(m).includes(key.join(".")) ? [m[key.join(".")]] : [],
+  );
 }
 
 /** The oracle: what a term means of an object as a get shows it, said without the code that is tested. */
@@ -169,7 +188,15 @@ onBothStores("filters", (stores) => {
   test("SQL and memory agree on values that are no texts", async () => {
     const db = await stores().open();
     await ensureAccount(db, "a");
-    const values = [{ b: 1, aa: [1.5, 1e21, 1e-7, -2.5e-9, 0], a: "\u0001\n é\u007f🙂" }, [], {}, null, false, 12, 1.25e25];
+    const values = [
+      { b: 1, aa: [1.5, 1e21, 1e-7, -2.5e-9, 0], a: "\u0001\n é\u007f🙂" },
+      [],
+      {},
+      null,
+      false,
+      12,
+      1.25e25,
+    ];
     const place = { account: "a", collection: "applications" as const, org: "", project: "" };
     const objects = await writing(db, "a", (w) =>
       insertObjects(
@@ -177,8 +204,17 @@ onBothStores("filters", (stores) => {
         values.map((value, n) => ({ ...place, id: `v${n}`, spec: { value, list: [value] }, status: {} })),
       ),
     );
-    for (const field of ["spec.value", "spec.list", "spec.list.0", "spec.list.00", "spec.value.aa", "spec.list.99999999999"]) {
-      const rows = await db.query("select id, spec #>> $1::text[] as text from objects order by id", [field.split(".").slice(1)]);
+    for (const field of [
+      "spec.value",
+      "spec.list",
+      "spec.list.0",
+      "spec.list.00",
+      "spec.value.aa",
+      "spec.list.99999999999",
+    ]) {
+      const rows = await db.query("select id, spec #>> $1::text[] as text from objects order by id", [
+        field.split(".").slice(1),
+      ]);
       for (const { id, text } of rows) {
         const object = objects.find((o) => o.id === id)!;
         const [term] = parseFilter(text === null ? `${field} missing` : `${field}=${quoted(text)}`);

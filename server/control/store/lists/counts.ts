@@ -16,7 +16,11 @@ export interface Counting {
 }
 
 /** How many objects a list would find, in groups with equal values. */
-export async function countObjects(sql: Sql, of: Omit<Reading, "columns">, counting: Counting): Promise<Schemas["Counts"]> {
+export async function countObjects(
+  sql: Sql,
+  of: Omit<Reading, "columns">,
+  counting: Counting,
+): Promise<Schemas["Counts"]> {
   const { params, bind, where } = conditions(of.collection, of.scope, counting);
   const names = [...counting.by.keys()];
   const values = [...counting.by.values()].map((field, n) => `${textOf(field, bind)} as v${n}`);

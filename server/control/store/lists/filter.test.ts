@@ -7,8 +7,16 @@ import { listObjects } from "./list.ts";
 
 const scope = { account: "a", org: "", project: "" };
 const objects = [
-  { id: "web", spec: { agent: "prod", labels: { "app.kubernetes.io/part-of": "shop" } }, status: { health: { status: "Healthy" } } },
-  { id: "api", spec: { agent: "prod", description: 'O\'Reilly, (50%) "A_B"' }, status: { health: { status: "Degraded" } } },
+  {
+    id: "web",
+    spec: { agent: "prod", labels: { "app.kubernetes.io/part-of": "shop" } },
+    status: { health: { status: "Healthy" } },
+  },
+  {
+    id: "api",
+    spec: { agent: "prod", description: 'O\'Reilly, (50%) "A_B"' },
+    status: { health: { status: "Degraded" } },
+  },
   { id: "db", spec: { agent: "test" }, status: {} },
 ];
 
@@ -23,7 +31,9 @@ onBothStores("a filter", (stores) => {
       ),
     );
     const found = async (text: string) =>
-      (await listObjects(db, "applications", scope, { inherited: false, limit: 9, filter: parseFilter(text) })).map(({ id }) => id);
+      (await listObjects(db, "applications", scope, { inherited: false, limit: 9, filter: parseFilter(text) })).map(
+        ({ id }) => id,
+      );
     for (const [text, ...want] of [
       ["agent=prod", "api", "web"],
       ["agent!=prod", "db"],

@@ -16,7 +16,8 @@ const CONDITIONS: Readonly<Record<Operator, (text: string, values: readonly stri
 };
 
 /** The condition of one term over the rows of `objects`. Each value is a parameter. */
-export const printTerm = (term: Term, bind: Bind): string => CONDITIONS[term.operator](textOf(term, bind), term.values, bind);
+export const printTerm = (term: Term, bind: Bind): string =>
+  CONDITIONS[term.operator](textOf(term, bind), term.values, bind);
 
 /** A field's text: of a stored column where there is one, which spares reading the whole object. */
 export function textOf({ facet, label, paths }: Field, bind: Bind): string {

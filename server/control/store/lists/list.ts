@@ -21,7 +21,12 @@ export interface ListOptions {
  * One page of whole objects. Scope and id are the last part of every order and never change, so a page can neither skip nor repeat an object whose
  * place in the order stayed.
  */
-export async function listObjects(sql: Sql, collection: Collection, scope: Scope, options: ListOptions): Promise<Stored[]> {
+export async function listObjects(
+  sql: Sql,
+  collection: Collection,
+  scope: Scope,
+  options: ListOptions,
+): Promise<Stored[]> {
   return (await listRows(sql, { collection, scope, columns: COLUMNS }, options)).map(toStored);
 }
 
@@ -33,7 +38,11 @@ export interface Reading {
 }
 
 /** Rows of a page; `place` of each is where a page that ends with it ends. */
-export async function listRows(sql: Sql, { collection, scope, columns }: Reading, options: ListOptions): Promise<Row[]> {
+export async function listRows(
+  sql: Sql,
+  { collection, scope, columns }: Reading,
+  options: ListOptions,
+): Promise<Row[]> {
   const { bind, where, params } = conditions(collection, scope, options);
   const { order, after } = options;
   const key = [...(order ? [keyOf(order)] : []), "org", "project", "id"];
@@ -49,9 +58,18 @@ export async function listRows(sql: Sql, { collection, scope, columns }: Reading
 }
 
 /** The conditions of a list: those of its scope and its filter. */
-export function conditions(collection: Collection, scope: Scope, { inherited, filter = [] }: Pick<ListOptions, "inherited" | "filter">) {
+export function conditions(
+  collection: Collection,
+  scope: Scope,
+  { inherited, filter = [] }: Pick<ListOptions, "inherited" | "filter">,
+) {
   const params: unknown[] = [scope.account, collection];
   const bind = (value: unknown) => `$${params.push(value)}`;
-  const where = ["account = $1", "collection = $2", ...scopeTerms(scope, inherited, bind), ...filter.map((term) => printTerm(term, bind))];
+  const where = [
+    "account = $1",
+    "collection = $2",
+    ...scopeTerms(scope, inherited, bind),
+    ...filter.map((term) => printTerm(term, bind)),
+  ];
   return { params, bind, where };
 }

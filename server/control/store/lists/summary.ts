@@ -35,7 +35,14 @@ export function summaryOf(object: Record<string, any>, facets: Facets): Summary 
   const { version, spec, status, createdAt, updatedAt, deletionRequestedAt } = object;
   const destination = spec.destination as { namespace?: string } | undefined;
   const sync = status.sync as { revision?: string } | undefined;
-  const texts = { version, namespace: destination?.namespace, revision: sync?.revision, createdAt, updatedAt, deletionRequestedAt };
+  const texts = {
+    version,
+    namespace: destination?.namespace,
+    revision: sync?.revision,
+    createdAt,
+    updatedAt,
+    deletionRequestedAt,
+  };
   return summary({ ...facets, ...texts });
 }
 

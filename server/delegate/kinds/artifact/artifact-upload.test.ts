@@ -24,7 +24,14 @@ const digest = (algorithm: string, text: string) => createHash(algorithm).update
 
 test("a file is put where the address says, with its checksum", async () => {
   const url = `${store.url}/repository/raw/app.jar`;
-  const result = await bench.run(artifactUpload, { source, path, url, layout: "raw", headers: { "x-own": "1" }, ...login });
+  const result = await bench.run(artifactUpload, {
+    source,
+    path,
+    url,
+    layout: "raw",
+    headers: { "x-own": "1" },
+    ...login,
+  });
   const sha256 = digest("sha256", "the bytes");
   expect(result).toMatchObject({ outcome: "succeeded", outputs: { url, sha256, size: 9 } });
   expect(store.files.get("/repository/raw/app.jar")!.toString()).toBe("the bytes");
@@ -35,7 +42,9 @@ test("an artefact of another task is uploaded", async () => {
   const made = await bench.run(shellRun, { script: "echo made > it", keep: [{ name: "it", path: "it" }] });
   const task = made.dir.split("/").at(-1)!.split(".")[0]!;
   const url = `${store.url}/raw/it`;
-  expect(await bench.run(artifactUpload, { artifact: { task, name: "it" }, url, layout: "raw", ...login })).toMatchObject({
+  expect(
+    await bench.run(artifactUpload, { artifact: { task, name: "it" }, url, layout: "raw", ...login }),
+  ).toMatchObject({
     outcome: "succeeded",
   });
   expect(store.files.get("/raw/it")!.toString()).toBe("made\n");
@@ -47,7 +56,10 @@ test("the layout of Maven has checksums, and metadata that keeps the versions be
   for (const version of ["1.0", "1.1", "1.1"]) {
     const maven = { groupId: "org.example.tools", artifactId: "app", version, classifier: "all" };
     const result = await bench.run(artifactUpload, { source, path, url, layout: "maven", maven, ...login });
-    expect(result).toMatchObject({ outcome: "succeeded", outputs: { url: `${store.url}${at}/${version}/app-${version}-all.jar` } });
+    expect(result).toMatchObject({
+      outcome: "succeeded",
+      outputs: { url: `${store.url}${at}/${version}/app-${version}-all.jar` },
+    });
   }
   for (const algorithm of ["md5", "sha1", "sha256", "sha512"])
     expect(store.files.get(`${at}/1.0/app-1.0-all.jar.${algorithm}`)!.toString()).toBe(digest(algorithm, "the bytes"));
@@ -60,7 +72,14 @@ test("the layout of Maven has checksums, and metadata that keeps the versions be
 test("a snapshot gets a stamp and the next number", async () => {
   const maven = { groupId: "org.example", artifactId: "snap", version: "2.0-SNAPSHOT" };
   for (const number of [1, 2]) {
-    const result = await bench.run(artifactUpload, { source, path, url: `${store.url}/maven`, layout: "maven", maven, ...login });
+    const result = await bench.run(artifactUpload, {
+      source,
+      path,
+      url: `${store.url}/maven`,
+      layout: "maven",
+      maven,
+      ...login,
+    });
     expect(result.outputs!.url).toMatch(new RegExp(`/2\\.0-SNAPSHOT/snap-2\\.0-\\d{8}\\.\\d{6}-${number}\\.jar$`));
   }
 });
@@ -100,13 +119,17 @@ test("metadata that somebody else wrote is kept where it can be, and nothing for
   const known =
     "<metadata><versioning><release>0.9</release><versions><version>0.9</version><version>&evil;</version>\n<version> 1.0-SNAPSHOT </version></versions></versioning></metadata>";
   const text = artifactMetadata({ groupId: "g", artifactId: "a", version: "1.1-SNAPSHOT", now }, known);
-  expect([...text.matchAll(/<version>(.*)<\/version>/g)].map(([, version]) => version)).toEqual(["0.9", "1.0-SNAPSHOT", "1.1-SNAPSHOT"]);
-  expect(text).toContain("<release>0.9</release>");
-  expect([stampOf(now), buildNumberOf("<buildNumber>7</buildNumber>"), buildNumberOf("<buildNumber>x</buildNumber>")]).toEqual([
-    "20261121.093000",
-    7,
-    0,
+  expect([...text.matchAll(/<version>(.*)<\/version>/g)].map(([, version]) => version)).toEqual([
+    "0.9",
+    "1.0-SNAPSHOT",
+    "1.1-SNAPSHOT",
   ]);
+  expect(text).toContain("<release>0.9</release>");
+  expect([
+    stampOf(now),
+    buildNumberOf("<buildNumber>7</buildNumber>"),
+    buildNumberOf("<buildNumber>x</buildNumber>"),
+  ]).toEqual(["20261121.093000", 7, 0]);
   const build = {
     groupId: "g",
     artifactId: "a",
@@ -120,5 +143,7 @@ test("metadata that somebody else wrote is kept where it can be, and nothing for
   const first = snapshotMetadata(build);
   const second = snapshotMetadata({ ...build, classifier: "sources" }, first);
   expect(second.match(/<snapshotVersion>/g)).toHaveLength(2);
-  expect(snapshotMetadata({ ...build, named: "1-20261121.093000-2" }, second).match(/<snapshotVersion>/g)).toHaveLength(2);
+  expect(snapshotMetadata({ ...build, named: "1-20261121.093000-2" }, second).match(/<snapshotVersion>/g)).toHaveLength(
+    2,
+  );
 });

@@ -52,7 +52,8 @@ async function sendRaw(
 }
 
 async function fileOf({ artifact, source, path }: Params, context: TaskContext): Promise<Outcome<TaskFile>> {
-  if ((artifact === undefined) === (source === undefined)) return stop("ParamsInvalid", "/params: give one of `artifact` and `source`");
+  if ((artifact === undefined) === (source === undefined))
+    return stop("ParamsInvalid", "/params: give one of `artifact` and `source`");
   if (artifact) {
     const to = join(context.workspace.dir, "upload");
     const got = await context.download(artifact, to);

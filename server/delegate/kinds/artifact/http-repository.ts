@@ -19,7 +19,11 @@ export class HttpRepository {
     this.#context = context;
   }
 
-  async put(url: string, body: NonNullable<FetchAsk["body"]>, headers: Record<string, string> = {}): Promise<Outcome<void>> {
+  async put(
+    url: string,
+    body: NonNullable<FetchAsk["body"]>,
+    headers: Record<string, string> = {},
+  ): Promise<Outcome<void>> {
     const ask: FetchAsk = {
       method: "PUT",
       body,
@@ -55,7 +59,9 @@ export class HttpRepository {
         if (answer.kind !== "done") return answer;
         const { status } = answer.value;
         // 507: the disk is full, which does not pass by itself.
-        return status === 429 || (status >= 500 && status !== 507) ? again("UploadFailed", `${place(url)} answered ${status}`) : answer;
+        return status === 429 || (status >= 500 && status !== 507)
+          ? again("UploadFailed", `${place(url)} answered ${status}`)
+          : answer;
       },
       this.#context.signal,
       60_000,
@@ -68,7 +74,11 @@ const place = (url: string) => url.replace(/[?#].*$/, "");
 
 function refused(url: string, { status, body }: FetchAnswer, { username }: Access): Outcome<never> {
   const who = username === undefined ? "without a login" : `as ${username}`;
-  if (status === 401) return stop("LoginRefused", `${place(url)}: the repository rejects the login (${who}): check user name and password`);
+  if (status === 401)
+    return stop(
+      "LoginRefused",
+      `${place(url)}: the repository rejects the login (${who}): check user name and password`,
+    );
   if (status === 403) return stop("AccessDenied", `${place(url)}: the repository does not allow it ${who}`);
   if (status === 400 || status === 409)
     return stop(

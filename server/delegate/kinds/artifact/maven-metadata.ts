@@ -23,7 +23,9 @@ export function artifactMetadata({ groupId, artifactId, version, now }: About, k
   const before = all(between(known, "versions"), "version").filter((one) => PLAIN.test(one) && one !== version);
   const versions = [...before, version].slice(-MAX_VERSIONS);
   const releases = versions.filter((one) => !one.endsWith("-SNAPSHOT"));
-  const release = version.endsWith("-SNAPSHOT") ? (all(known, "release").find((one) => PLAIN.test(one)) ?? releases.at(-1)) : version;
+  const release = version.endsWith("-SNAPSHOT")
+    ? (all(known, "release").find((one) => PLAIN.test(one)) ?? releases.at(-1))
+    : version;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <metadata>
   <groupId>${groupId}</groupId>
@@ -53,7 +55,10 @@ interface Build extends About {
 }
 
 /** Which file is the snapshot's newest, for each extension and classifier. */
-export function snapshotMetadata({ groupId, artifactId, version, packaging, classifier, named, number, now }: Build, known = ""): string {
+export function snapshotMetadata(
+  { groupId, artifactId, version, packaging, classifier, named, number, now }: Build,
+  known = "",
+): string {
   const rows = between(known, "snapshotVersions")
     .split("</snapshotVersion>")
     .map((row) => ({

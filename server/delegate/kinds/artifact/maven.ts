@@ -39,11 +39,18 @@ export async function uploadMaven(
     if (summed.kind !== "done") return summed;
   }
   if (snapshot) {
-    const text = snapshotMetadata({ groupId, artifactId, version, packaging, classifier, named, number, now }, known.value);
+    const text = snapshotMetadata(
+      { groupId, artifactId, version, packaging, classifier, named, number, now },
+      known.value,
+    );
     const written = await putMetadata(`${folder}/maven-metadata.xml`, text, repository);
     if (written.kind !== "done") return written;
   }
-  const merged = await mergeVersions(`${artifact}/maven-metadata.xml`, { groupId, artifactId, version, now }, repository);
+  const merged = await mergeVersions(
+    `${artifact}/maven-metadata.xml`,
+    { groupId, artifactId, version, now },
+    repository,
+  );
   return merged.kind === "done" ? done(address) : merged;
 }
 

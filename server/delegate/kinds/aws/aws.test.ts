@@ -37,7 +37,13 @@ afterAll(async () => {
   await registry?.stop();
 });
 
-const access = (more = {}) => ({ region: "eu-central-1", accessKeyId: ID, secretAccessKey: KEY, endpoint: aws.url, ...more });
+const access = (more = {}) => ({
+  region: "eu-central-1",
+  accessKeyId: ID,
+  secretAccessKey: KEY,
+  endpoint: aws.url,
+  ...more,
+});
 const definition = (family: string) => ({
   family,
   cpu: "256",
@@ -49,7 +55,12 @@ const definition = (family: string) => ({
 
 test("new images become a new revision of the task definition, and the task waits for it", async () => {
   aws.ecs.addService("prod", "web", definition("web"), 2);
-  const result = await bench.run(ecsDeploy, { aws: access(), cluster: "prod", service: "web", images: { app: "app:2" } });
+  const result = await bench.run(ecsDeploy, {
+    aws: access(),
+    cluster: "prod",
+    service: "web",
+    images: { app: "app:2" },
+  });
   expect(result).toMatchObject({
     outcome: "succeeded",
     outputs: {
@@ -60,14 +71,18 @@ test("new images become a new revision of the task definition, and the task wait
     },
   });
   expect(aws.ecs.images("prod", "web")).toEqual(["app:2", "proxy:1"]);
-  expect(aws.requests.find(({ action }) => action === "ecs:RegisterTaskDefinition")!.input).not.toHaveProperty("revision");
+  expect(aws.requests.find(({ action }) => action === "ecs:RegisterTaskDefinition")!.input).not.toHaveProperty(
+    "revision",
+  );
   expect(result.log.join("\n")).toMatch(/steady state/);
 });
 
 test("a restart, another size and another definition need no images", async () => {
   aws.ecs.addService("prod", "api", definition("api"));
   const base = { aws: access(), cluster: "prod", service: "api" };
-  expect(await bench.run(ecsDeploy, { ...base, desiredCount: 3 })).toMatchObject({ outputs: { running: 3, desired: 3 } });
+  expect(await bench.run(ecsDeploy, { ...base, desiredCount: 3 })).toMatchObject({
+    outputs: { running: 3, desired: 3 },
+  });
   aws.ecs.register({ ...definition("api"), memory: "512" });
   const other = await bench.run(ecsDeploy, { ...base, taskDefinition: "api:2", wait: false });
   expect(other).toMatchObject({ outcome: "succeeded", outputs: { taskDefinition: expect.stringMatching(/api:2$/) } });
@@ -78,22 +93,43 @@ test("images that do not start fail the task with what the service says", async 
   aws.ecs.addService("prod", "bad", service);
   const client = aws.ecs.operations.UpdateService!;
   await client(
-    { cluster: "prod", service: "bad", deploymentConfiguration: { deploymentCircuitBreaker: { enable: true, rollback: true } } },
+    {
+      cluster: "prod",
+      service: "bad",
+      deploymentConfiguration: { deploymentCircuitBreaker: { enable: true, rollback: true } },
+    },
     {} as never,
   );
-  const result = await bench.run(ecsDeploy, { aws: access(), cluster: "prod", service: "bad", images: { app: "broken:1" } });
+  const result = await bench.run(ecsDeploy, {
+    aws: access(),
+    cluster: "prod",
+    service: "bad",
+    images: { app: "broken:1" },
+  });
   expect(result).toMatchObject({ outcome: "failed", message: expect.stringMatching(/CannotPullContainerError/) });
   expect(["DeploymentFailed", "DeploymentReplaced"]).toContain(result.reason);
 });
 
 test.each<[string, object, object, string, RegExp]>([
-  ["a wrong key", { secretAccessKey: "b".repeat(40) }, {}, "AwsKeysRefused", /does not take these keys \(.*Signature.*clock/s],
+  [
+    "a wrong key",
+    { secretAccessKey: "b".repeat(40) },
+    {},
+    "AwsKeysRefused",
+    /does not take these keys \(.*Signature.*clock/s,
+  ],
   ["an unknown key", { accessKeyId: "AKIANOBODY" }, {}, "AwsKeysRefused", /does not take these keys/],
   ["half a key", { secretAccessKey: undefined }, {}, "NoAwsCredentials", /both/],
   ["a key without the right", { accessKeyId: "AKIAREADONLY" }, {}, "AwsAccessDenied", /UpdateService/],
   ["a cluster that is not there", {}, { cluster: "none" }, "AwsRefused", /Cluster not found/],
   ["a service that is not there", {}, { service: "none" }, "ServiceNotFound", /no service none/],
-  ["a container that is not there", {}, { images: { nobody: "x:1" } }, "ContainerNotFound", /no container nobody; it has app, proxy/],
+  [
+    "a container that is not there",
+    {},
+    { images: { nobody: "x:1" } },
+    "ContainerNotFound",
+    /no container nobody; it has app, proxy/,
+  ],
 ])("%s is told", async (_name, keys, more, reason, message) => {
   aws.ecs.addService("prod", "told", definition("told"));
   const given = Object.fromEntries(Object.entries(access(keys)).filter(([, value]) => value !== undefined));
@@ -109,7 +145,11 @@ test("without keys the delegate's own count, and its machine's role only where t
     reason: "NoAwsCredentials",
     message: expect.stringContaining("OUTPOST_ALLOW_METADATA"),
   });
-  const keys = kindBench(join(dir, "keys"), { PATH: process.env.PATH, AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: KEY });
+  const keys = kindBench(join(dir, "keys"), {
+    PATH: process.env.PATH,
+    AWS_ACCESS_KEY_ID: ID,
+    AWS_SECRET_ACCESS_KEY: KEY,
+  });
   expect(await keys.run(ecsDeploy, params)).toMatchObject({ outcome: "succeeded" });
   const file = join(dir, "web-token");
   writeFileSync(file, "a.web.token\n");
@@ -131,7 +171,11 @@ test("a role is assumed with its external id", async () => {
   });
   expect(aws.requests.at(-1)!.arn).toMatch(/assumed-role\/deployer\//);
   const denied = await bench.run(ecsDeploy, { ...params, aws: access({ roleArn: ROLE, externalId: "theirs" }) });
-  expect(denied).toMatchObject({ outcome: "failed", reason: "AwsAccessDenied", message: expect.stringContaining("AssumeRole") });
+  expect(denied).toMatchObject({
+    outcome: "failed",
+    reason: "AwsAccessDenied",
+    message: expect.stringContaining("AssumeRole"),
+  });
 });
 
 test("throttling passes by itself; an AWS that is not there is told", async () => {
@@ -151,7 +195,10 @@ const withRegistry = canHave("registry") ? test : test.skip;
 withRegistry("ECR's login is proved at the registry, used for a push, and shown nowhere", async () => {
   const host = registry!.host;
   const result = await bench.run(ecrLogin, { aws: access() });
-  expect(result).toMatchObject({ outcome: "succeeded", outputs: { registry: host, expiresAt: expect.stringMatching(/^20.*Z$/) } });
+  expect(result).toMatchObject({
+    outcome: "succeeded",
+    outputs: { registry: host, expiresAt: expect.stringMatching(/^20.*Z$/) },
+  });
   expect(JSON.stringify(result)).not.toContain(ROBOT);
   const unknown = await bench.run(imagePush, {
     from: `${host}/none:1`,
@@ -160,5 +207,7 @@ withRegistry("ECR's login is proved at the registry, used for a push, and shown 
   });
   // The login was taken: it is the image that is not there.
   expect(unknown).toMatchObject({ reason: "ImageNotFound" });
-  expect(await bench.run(ecrLogin, { aws: access({ secretAccessKey: "b".repeat(40) }) })).toMatchObject({ reason: "AwsKeysRefused" });
+  expect(await bench.run(ecrLogin, { aws: access({ secretAccessKey: "b".repeat(40) }) })).toMatchObject({
+    reason: "AwsKeysRefused",
+  });
 });

@@ -28,16 +28,26 @@ export function awsClient(access: Schemas["AwsAccess"], { delegate, mask }: Task
   if (keys === null)
     return {
       ...base,
-      credentials: () => Promise.reject(new NoAwsCredentials("give both `accessKeyId` and `secretAccessKey`, or neither")),
+      credentials: () =>
+        Promise.reject(new NoAwsCredentials("give both `accessKeyId` and `secretAccessKey`, or neither")),
     };
   const machine = env.OUTPOST_ALLOW_METADATA === "true";
-  return { ...base, ...awsSource({ ...base, env, keys, profile, roleArn, externalId, session: SESSION, machine, mask }) };
+  return {
+    ...base,
+    ...awsSource({ ...base, env, keys, profile, roleArn, externalId, session: SESSION, machine, mask }),
+  };
 }
 
 /** Null for half of them. */
-function keysOf({ accessKeyId, secretAccessKey, sessionToken }: Schemas["AwsAccess"]): AwsCredentials | undefined | null {
+function keysOf({
+  accessKeyId,
+  secretAccessKey,
+  sessionToken,
+}: Schemas["AwsAccess"]): AwsCredentials | undefined | null {
   if (accessKeyId === undefined && secretAccessKey === undefined) return undefined;
-  return accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } : null;
+  return accessKeyId && secretAccessKey
+    ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
+    : null;
 }
 
 const KEYS =
@@ -51,13 +61,20 @@ export function awsFailure(error: unknown, what: string): Failure {
     code?: string;
   };
   if (error instanceof NoAwsCredentials) return stop("NoAwsCredentials", message);
-  if (name === "CredentialsProviderError") return stop("NoAwsCredentials", `the delegate has no credentials for AWS: ${message}`);
+  if (name === "CredentialsProviderError")
+    return stop("NoAwsCredentials", `the delegate has no credentials for AWS: ${message}`);
   if (KEYS.test(name))
-    return stop("AwsKeysRefused", `AWS rejects these keys (${name}): ${message}; check them, their region and this machine's clock`);
+    return stop(
+      "AwsKeysRefused",
+      `AWS rejects these keys (${name}): ${message}; check them, their region and this machine's clock`,
+    );
   if (/AccessDenied|NotAuthorized|UnauthorizedOperation/.test(name))
     return stop("AwsAccessDenied", `these keys may not ${what}: ${message}`);
   if (/Throttl|TooManyRequests/.test(name)) return again("AwsThrottled", `AWS asks to slow down: ${message}`);
   if ($fault === "client") return stop("AwsRefused", `AWS refuses to ${what} (${name}): ${message}`);
   if ($fault || $metadata?.httpStatusCode) return again("AwsFailed", `AWS could not ${what} (${name}): ${message}`);
-  return again("AwsUnreachable", `AWS did not answer (${code ?? name}): ${message}; check region, endpoint, DNS and the proxy`);
+  return again(
+    "AwsUnreachable",
+    `AWS did not answer (${code ?? name}): ${message}; check region, endpoint, DNS and the proxy`,
+  );
 }

@@ -21,7 +21,8 @@ export const ecsDeploy: TaskKindHandler<Params> = {
   },
 
   async run(params, context) {
-    if (params.images && params.taskDefinition) return failed("ParamsInvalid", "/params: give `images` or `taskDefinition`, but not both");
+    if (params.images && params.taskDefinition)
+      return failed("ParamsInvalid", "/params: give `images` or `taskDefinition`, but not both");
     // Large, and needed by nobody else: loaded with the first such task.
     const ecs = await import("@aws-sdk/client-ecs");
     const client = new ecs.ECSClient(awsClient(params.aws, context));
@@ -40,7 +41,9 @@ async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: Task
   const { cluster, desiredCount, forceNewDeployment = true, wait = true } = params;
   const before = await look(ecs, client, params, context);
   if (before.kind !== "done") return failed(before.reason, before.message);
-  const revision = params.images ? await register(ecs, client, before.value, params.images, context) : done(params.taskDefinition);
+  const revision = params.images
+    ? await register(ecs, client, before.value, params.images, context)
+    : done(params.taskDefinition);
   if (revision.kind !== "done") return failed(revision.reason, revision.message);
   const { service } = await client.send(
     new ecs.UpdateServiceCommand({
@@ -61,12 +64,23 @@ async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: Task
   return { outcome: "succeeded" as const, outputs: { taskDefinition, deployment, running, desired } };
 }
 
-async function look(ecs: Ecs, client: ECSClient, { cluster, service }: Params, { signal }: TaskContext): Promise<Outcome<Service>> {
-  const answer = await client.send(new ecs.DescribeServicesCommand({ cluster, services: [service] }), { abortSignal: signal });
+async function look(
+  ecs: Ecs,
+  client: ECSClient,
+  { cluster, service }: Params,
+  { signal }: TaskContext,
+): Promise<Outcome<Service>> {
+  const answer = await client.send(new ecs.DescribeServicesCommand({ cluster, services: [service] }), {
+    abortSignal: signal,
+  });
   const found = answer.services?.[0];
   if (!found)
-    return stop("ServiceNotFound", `the cluster ${cluster} has no service ${service} (${answer.failures?.[0]?.reason ?? "MISSING"})`);
-  if (found.status !== "ACTIVE") return stop("ServiceNotActive", `the service ${service} is ${found.status}; it cannot be deployed`);
+    return stop(
+      "ServiceNotFound",
+      `the cluster ${cluster} has no service ${service} (${answer.failures?.[0]?.reason ?? "MISSING"})`,
+    );
+  if (found.status !== "ACTIVE")
+    return stop("ServiceNotActive", `the service ${service} is ${found.status}; it cannot be deployed`);
   return done(found);
 }
 
@@ -83,11 +97,21 @@ async function register(
   const names = (old?.containerDefinitions ?? []).map(({ name }) => name ?? "");
   const unknown = Object.keys(images).find((name) => !names.includes(name));
   if (!old || unknown)
-    return stop("ContainerNotFound", `${service.taskDefinition} has no container ${unknown}; it has ${names.join(", ")}`);
+    return stop(
+      "ContainerNotFound",
+      `${service.taskDefinition} has no container ${unknown}; it has ${names.join(", ")}`,
+    );
   const same = (old.containerDefinitions ?? []).every(({ name = "", image }) => (images[name] ?? image) === image);
   if (same) return done(service.taskDefinition!);
-  const containerDefinitions = (old.containerDefinitions ?? []).map((one) => ({ ...one, image: images[one.name ?? ""] ?? one.image }));
-  const command = new ecs.RegisterTaskDefinitionCommand({ ...settingsOf(old), containerDefinitions, ...(tags?.length ? { tags } : {}) });
+  const containerDefinitions = (old.containerDefinitions ?? []).map((one) => ({
+    ...one,
+    image: images[one.name ?? ""] ?? one.image,
+  }));
+  const command = new ecs.RegisterTaskDefinitionCommand({
+    ...settingsOf(old),
+    containerDefinitions,
+    ...(tags?.length ? { tags } : {}),
+  });
   const arn = (await client.send(command, { abortSignal: signal })).taskDefinition?.taskDefinitionArn;
   if (!arn) return stop("AwsFailed", "ECS registered a task definition and did not say its name");
   await progress(`${arn} is registered`);

@@ -11,12 +11,20 @@ export const gitClone: TaskKindHandler<Schemas["TaskParamsGitClone"]> = {
 
   async lacks(env) {
     const path = env.PATH || ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
-    const ran = await run("git", { args: ["--version"], cwd: "/", env: { PATH: path }, deadlineMs: 10_000, maxBytes: 4_096 });
+    const ran = await run("git", {
+      args: ["--version"],
+      cwd: "/",
+      env: { PATH: path },
+      deadlineMs: 10_000,
+      maxBytes: 4_096,
+    });
     return ran.kind === "done" && ran.value.code === 0 ? undefined : "git is not installed";
   },
 
   async run(params, context) {
     const cloned = await cloneGit(params, join(context.workspace.work, "repository"), context);
-    return cloned.kind === "done" ? { outcome: "succeeded", outputs: { ...cloned.value } } : failed(cloned.reason, cloned.message);
+    return cloned.kind === "done"
+      ? { outcome: "succeeded", outputs: { ...cloned.value } }
+      : failed(cloned.reason, cloned.message);
   },
 };

@@ -17,7 +17,9 @@ export function gitea(call: CallHost, repository: string): GitHost {
     async file(path, branch) {
       const got = await contents(path, branch);
       if (got.kind !== "done") return got;
-      return done(got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"));
+      return done(
+        got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"),
+      );
     },
     async commit({ base, branch, message, files }) {
       const existing = await head(branch);
@@ -64,7 +66,8 @@ export function gitea(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> =>
+  got.kind === "done" ? done(pullOf(got.value.json)) : got;
 
 function pullOf(json: GitHostAnswer["json"]): PullRequest {
   const { number, html_url, merged, state, head, base, merge_commit_sha, draft, mergeable } = json;

@@ -13,9 +13,16 @@ export function github(call: CallHost, repository: string): GitHost {
   return {
     head,
     async file(path, branch) {
-      const got = await call("GET", `${repo}/contents/${each(path)}?ref=${encodeURIComponent(branch)}`, undefined, [200, 404]);
+      const got = await call(
+        "GET",
+        `${repo}/contents/${each(path)}?ref=${encodeURIComponent(branch)}`,
+        undefined,
+        [200, 404],
+      );
       if (got.kind !== "done") return got;
-      return done(got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"));
+      return done(
+        got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"),
+      );
     },
     async commit({ base, branch, message, files }) {
       const existing = await head(branch);
@@ -29,7 +36,11 @@ export function github(call: CallHost, repository: string): GitHost {
         tree: files.map(({ path, content }) => ({ path, mode: "100644", type: "blob", content })),
       });
       if (tree.kind !== "done") return tree;
-      const made = await call("POST", `${repo}/git/commits`, { message, tree: tree.value.json.sha, parents: [from.value] });
+      const made = await call("POST", `${repo}/git/commits`, {
+        message,
+        tree: tree.value.json.sha,
+        parents: [from.value],
+      });
       if (made.kind !== "done") return made;
       const { sha } = made.value.json as { sha: string };
       const moved =
@@ -71,7 +82,8 @@ export function github(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> =>
+  got.kind === "done" ? done(pullOf(got.value.json)) : got;
 
 function pullOf(json: GitHostAnswer["json"]): PullRequest {
   return {

@@ -5,7 +5,12 @@ import { type CallHost, type GitHost, type GitHostAnswer, openOrClosed, type Pul
 export function gitlab(call: CallHost, repository: string): GitHost {
   const project = `/projects/${encodeURIComponent(repository)}`;
   const head = async (branch: string): Promise<Outcome<string | undefined>> => {
-    const got = await call("GET", `${project}/repository/branches/${encodeURIComponent(branch)}`, undefined, [200, 404]);
+    const got = await call(
+      "GET",
+      `${project}/repository/branches/${encodeURIComponent(branch)}`,
+      undefined,
+      [200, 404],
+    );
     return got.kind === "done" ? done(got.value.json?.commit?.id) : got;
   };
   return {
@@ -14,7 +19,9 @@ export function gitlab(call: CallHost, repository: string): GitHost {
       const at = `${project}/repository/files/${encodeURIComponent(path)}?ref=${encodeURIComponent(branch)}`;
       const got = await call("GET", at, undefined, [200, 404]);
       if (got.kind !== "done") return got;
-      return done(got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"));
+      return done(
+        got.value.status === 404 ? undefined : Buffer.from(got.value.json?.content ?? "", "base64").toString("utf8"),
+      );
     },
     async commit({ base, branch, message, files }) {
       const existing = await head(branch);
@@ -23,7 +30,11 @@ export function gitlab(call: CallHost, repository: string): GitHost {
         branch,
         ...(existing.value === undefined ? { start_branch: base } : {}),
         commit_message: message,
-        actions: files.map(({ path, content, exists }) => ({ action: exists ? "update" : "create", file_path: path, content })),
+        actions: files.map(({ path, content, exists }) => ({
+          action: exists ? "update" : "create",
+          file_path: path,
+          content,
+        })),
       });
       return got.kind === "done" ? done(got.value.json.id) : got;
     },
@@ -55,7 +66,12 @@ export function gitlab(call: CallHost, repository: string): GitHost {
       return got.kind === "done" ? done(undefined) : got;
     },
     async deleteBranch(branch) {
-      const got = await call("DELETE", `${project}/repository/branches/${encodeURIComponent(branch)}`, undefined, [204, 404]);
+      const got = await call(
+        "DELETE",
+        `${project}/repository/branches/${encodeURIComponent(branch)}`,
+        undefined,
+        [204, 404],
+      );
       return got.kind === "done" ? done(undefined) : got;
     },
     async clone() {
@@ -65,7 +81,8 @@ export function gitlab(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> =>
+  got.kind === "done" ? done(pullOf(got.value.json)) : got;
 
 function pullOf(json: GitHostAnswer["json"]): PullRequest {
   const { iid, web_url, state, source_branch, target_branch, sha, merge_commit_sha, squash_commit_sha } = json;
@@ -97,7 +114,11 @@ const WAITS: Record<string, string> = {
   locked_lfs_files: "files of it are locked",
 };
 
-function blocked({ detailed_merge_status: status, merge_status, draft }: GitHostAnswer["json"]): PullRequest["blocked"] {
+function blocked({
+  detailed_merge_status: status,
+  merge_status,
+  draft,
+}: GitHostAnswer["json"]): PullRequest["blocked"] {
   if (status === undefined) return draft ? { why: WAITS.draft_status!, wait: true } : old(merge_status);
   if (status === "mergeable") return undefined;
   if (WAITS[status]) return { why: WAITS[status], wait: true };

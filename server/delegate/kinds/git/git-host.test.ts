@@ -69,28 +69,44 @@ describe.each(hosts)("%s", (_name, start, possible) => {
   const update = (tag: string, more: object = {}, id?: string) =>
     bench.run(
       gitopsUpdateReleaseRepo,
-      { provider: host.provider, baseBranch: "main", files: [{ path: "prod/values.yaml", set: { "image.tag": tag } }], ...more },
+      {
+        provider: host.provider,
+        baseBranch: "main",
+        files: [{ path: "prod/values.yaml", set: { "image.tag": tag } }],
+        ...more,
+      },
       id ? { id } : {},
     );
 
   it("a release goes its way: changed on a branch, proposed, merged, and undone by a proposal of its own", async () => {
     const made = await update("v2", { title: "Release v2", body: "by a test" });
-    expect(made).toMatchObject({ outcome: "succeeded", outputs: { pullRequest: expect.any(Number), changed: ["prod/values.yaml"] } });
+    expect(made).toMatchObject({
+      outcome: "succeeded",
+      outputs: { pullRequest: expect.any(Number), changed: ["prod/values.yaml"] },
+    });
     const { branch, pullRequest: number } = made.outputs as { branch: string; pullRequest: number };
     expect((await host.file("prod/values.yaml", branch))?.trim()).toBe(values.replace("v1", "v2").trim());
     expect((await host.file("prod/values.yaml"))?.trim()).toBe(values.trim());
 
     const merged = await bench.run(gitopsMergePR, { provider: host.provider, number, deleteBranch: true });
-    expect(merged).toMatchObject({ outcome: "succeeded", outputs: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), branch } });
+    expect(merged).toMatchObject({
+      outcome: "succeeded",
+      outputs: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), branch },
+    });
     expect(await host.file("prod/values.yaml")).toMatch("tag: v2 # by the pipeline");
     expect(merged.log.join("\n")).not.toMatch(/not deleted/);
     await until("the branch is gone", async () => (await host.file("prod/values.yaml", branch)) === undefined);
     expect((await bench.run(gitopsMergePR, { provider: host.provider, number })).outcome).toBe("succeeded");
 
     const undo = await bench.run(gitopsRevertPR, { provider: host.provider, number });
-    expect(undo).toMatchObject({ outcome: "succeeded", outputs: { pullRequest: expect.any(Number), url: expect.stringMatching(/^http/) } });
+    expect(undo).toMatchObject({
+      outcome: "succeeded",
+      outputs: { pullRequest: expect.any(Number), url: expect.stringMatching(/^http/) },
+    });
     const second = (undo.outputs as { pullRequest: number }).pullRequest;
-    expect((await bench.run(gitopsMergePR, { provider: host.provider, number: second, strategy: "squash" })).outcome).toBe("succeeded");
+    expect(
+      (await bench.run(gitopsMergePR, { provider: host.provider, number: second, strategy: "squash" })).outcome,
+    ).toBe("succeeded");
     expect(await host.file("prod/values.yaml")).toMatch("tag: v1 # by the pipeline");
     for (const { log } of [made, merged, undo]) expect(log.join("\n")).not.toMatch(host.provider.token);
   });
@@ -100,7 +116,9 @@ describe.each(hosts)("%s", (_name, start, possible) => {
     const first = await update("v3", {}, id);
     const second = await update("v3", {}, id);
     expect(second.outputs).toMatchObject({ commit: (first.outputs as { commit: string }).commit, changed: [] });
-    expect((second.outputs as { pullRequest: number }).pullRequest).toBe((first.outputs as { pullRequest: number }).pullRequest);
+    expect((second.outputs as { pullRequest: number }).pullRequest).toBe(
+      (first.outputs as { pullRequest: number }).pullRequest,
+    );
   });
 
   it("without a change there is no commit, and a new file is made", async () => {
@@ -116,18 +134,30 @@ describe.each(hosts)("%s", (_name, start, possible) => {
     const wrong = { ...host.provider, token: "another-token-000" };
     expect(await update("v9", { provider: wrong })).toMatchObject({ outcome: "failed", reason: "GitHostDenied" });
     expect(await update("v9", { baseBranch: "none" })).toMatchObject({ outcome: "failed", reason: "BranchNotFound" });
-    expect(await update("v9", { files: [{ path: "none.yaml", set: { a: 1 } }] })).toMatchObject({ reason: "FileNotFound" });
-    expect(await update("v9", { files: [{ path: "README.md", set: { a: 1 } }] })).toMatchObject({ reason: "FileInvalid" });
-    expect(await bench.run(gitopsMergePR, { provider: host.provider, number: 999 })).toMatchObject({ reason: "GitHostNotFound" });
+    expect(await update("v9", { files: [{ path: "none.yaml", set: { a: 1 } }] })).toMatchObject({
+      reason: "FileNotFound",
+    });
+    expect(await update("v9", { files: [{ path: "README.md", set: { a: 1 } }] })).toMatchObject({
+      reason: "FileInvalid",
+    });
+    expect(await bench.run(gitopsMergePR, { provider: host.provider, number: 999 })).toMatchObject({
+      reason: "GitHostNotFound",
+    });
     expect(await bench.run(gitopsRevertPR, { provider: host.provider })).toMatchObject({ reason: "ParamsInvalid" });
     const missing = { provider: host.provider, commit: "0".repeat(40), baseBranch: "main" };
     expect(await bench.run(gitopsRevertPR, missing)).toMatchObject({ reason: "RevisionNotFound" });
     const open = (await update("v8")).outputs as { pullRequest: number };
-    expect(await bench.run(gitopsRevertPR, { provider: host.provider, number: open.pullRequest })).toMatchObject({ reason: "NotMerged" });
+    expect(await bench.run(gitopsRevertPR, { provider: host.provider, number: open.pullRequest })).toMatchObject({
+      reason: "NotMerged",
+    });
     expect(await update("v7", { waitForMergeSeconds: 1 })).toMatchObject({ outcome: "failed", reason: "NotMerged" });
     if (!host.block) return;
     host.block(open.pullRequest);
     const blocked = await bench.run(gitopsMergePR, { provider: host.provider, number: open.pullRequest });
-    expect(blocked).toMatchObject({ outcome: "failed", reason: "NotMergeable", message: expect.stringMatching(/conflicts/) });
+    expect(blocked).toMatchObject({
+      outcome: "failed",
+      reason: "NotMergeable",
+      message: expect.stringMatching(/conflicts/),
+    });
   });
 });

@@ -32,12 +32,20 @@ export interface GitHost {
   /** Text of a file at a branch; undefined when there is none. */
   file(path: string, branch: string): Promise<Outcome<string | undefined>>;
   /** One commit with all changes, on `branch`, which is made from `base` when it is new. Gives the commit. */
-  commit(options: { base: string; branch: string; message: string; files: readonly FileChange[] }): Promise<Outcome<string>>;
+  commit(options: {
+    base: string;
+    branch: string;
+    message: string;
+    files: readonly FileChange[];
+  }): Promise<Outcome<string>>;
   openPull(options: { base: string; branch: string; title: string; body: string }): Promise<Outcome<PullRequest>>;
   /** The open pull request of a branch, if there is one. */
   findPull(branch: string, base: string): Promise<Outcome<PullRequest | undefined>>;
   pull(number: number): Promise<Outcome<PullRequest>>;
-  merge(pull: PullRequest, options: { strategy: "merge" | "squash" | "rebase"; message?: string | undefined }): Promise<Outcome<void>>;
+  merge(
+    pull: PullRequest,
+    options: { strategy: "merge" | "squash" | "rebase"; message?: string | undefined },
+  ): Promise<Outcome<void>>;
   deleteBranch(branch: string): Promise<Outcome<void>>;
   /** Address for git over HTTP, and who signs in with the token there. */
   clone(): Promise<Outcome<{ url: string; username: string }>>;
@@ -51,7 +59,12 @@ export interface GitHostAnswer {
   json: any;
 }
 /** One call of a host's API. Only statuses in `fine` are answers, any other is a refusal in the host's words. */
-export type CallHost = (method: Method, path: string, body?: object, fine?: readonly number[]) => Promise<Outcome<GitHostAnswer>>;
+export type CallHost = (
+  method: Method,
+  path: string,
+  body?: object,
+  fine?: readonly number[],
+) => Promise<Outcome<GitHostAnswer>>;
 
 /** The state of a pull request that is not merged. */
 export const openOrClosed = (isOpen: boolean): "open" | "closed" => (isOpen ? "open" : "closed");

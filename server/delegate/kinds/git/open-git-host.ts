@@ -9,10 +9,15 @@ const HOSTS = { github, gitlab, gitea };
 
 /** The host of a provider's parameters. */
 export function openGitHost(context: TaskContext, provider: GitProvider): Outcome<GitHost> {
-  const preset = { github: "https://api.github.com", gitlab: "https://gitlab.com/api/v4", gitea: undefined }[provider.type];
+  const preset = { github: "https://api.github.com", gitlab: "https://gitlab.com/api/v4", gitea: undefined }[
+    provider.type
+  ];
   const apiUrl = provider.apiUrl ?? preset;
   if (!apiUrl)
-    return stop("ParamsInvalid", "/params/provider/apiUrl: a Gitea has no address by default, such as https://gitea.example.com/api/v1");
+    return stop(
+      "ParamsInvalid",
+      "/params/provider/apiUrl: a Gitea has no address by default, such as https://gitea.example.com/api/v1",
+    );
   context.mask(provider.token);
   return done(HOSTS[provider.type](caller(context, provider, apiUrl.replace(/\/+$/, "")), provider.repository));
 }
@@ -20,9 +25,15 @@ export function openGitHost(context: TaskContext, provider: GitProvider): Outcom
 const DEADLINE_MS = 30_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-function caller(context: TaskContext, { type, token, caCertificate, repository }: GitProvider, apiUrl: string): CallHost {
+function caller(
+  context: TaskContext,
+  { type, token, caCertificate, repository }: GitProvider,
+  apiUrl: string,
+): CallHost {
   const authorization: Record<string, string> =
-    type === "gitlab" ? { "private-token": token } : { authorization: type === "github" ? `Bearer ${token}` : `token ${token}` };
+    type === "gitlab"
+      ? { "private-token": token }
+      : { authorization: type === "github" ? `Bearer ${token}` : `token ${token}` };
   return async (method, path, body, fine = [200, 201, 202, 204]) => {
     const answer = await context.fetch(`${apiUrl}${path}`, {
       method,
@@ -41,15 +52,21 @@ function caller(context: TaskContext, { type, token, caCertificate, repository }
     const { status } = answer.value;
     const json = parse(answer.value.body.toString("utf8"));
     if (fine.includes(status)) return done({ status, json });
-    const words = [json?.message, json?.error, json?.error_description].filter((word) => typeof word === "string").join("; ");
+    const words = [json?.message, json?.error, json?.error_description]
+      .filter((word) => typeof word === "string")
+      .join("; ");
     const more = Array.isArray(json?.errors)
       ? json.errors.map((e: { message?: string }) => e?.message ?? JSON.stringify(e)).join("; ")
       : "";
     const said = [words, more].filter(Boolean).join(": ").slice(0, 500);
     if (status === 401 || status === 403)
       return stop("GitHostDenied", `${apiUrl} refuses the token for ${repository} (${status}): ${said}`);
-    if (status === 404) return stop("GitHostNotFound", `${apiUrl} has no ${path.split("?")[0]}, or the token may not see it`);
-    return stop("GitHostRefused", `${apiUrl} refuses ${method} ${path.split("?")[0]} (${status}): ${said || "without a reason"}`);
+    if (status === 404)
+      return stop("GitHostNotFound", `${apiUrl} has no ${path.split("?")[0]}, or the token may not see it`);
+    return stop(
+      "GitHostRefused",
+      `${apiUrl} refuses ${method} ${path.split("?")[0]} (${status}): ${said || "without a reason"}`,
+    );
   };
 }
 

@@ -34,7 +34,13 @@ test.each<[string, string, string, Record<string, unknown>, string | RegExp]>([
   ["nothing differs: not a byte", "v.yaml", "a:   1\n", { a: 1 }, "a:   1\n"],
   ["an empty string is passed over", "v.yaml", values, { "image.tag": "" }, values],
   ["text that looks like a number stays text", "v.yaml", "a: x\n", { a: "1.10" }, 'a: "1.10"\n'],
-  ["JSON keeps its indent", "v.json", '{\n    "a": { "b": 1 }\n}\n', { "a.b": 2 }, '{\n    "a": {\n        "b": 2\n    }\n}\n'],
+  [
+    "JSON keeps its indent",
+    "v.json",
+    '{\n    "a": { "b": 1 }\n}\n',
+    { "a.b": 2 },
+    '{\n    "a": {\n        "b": 2\n    }\n}\n',
+  ],
 ])("%s", (_name, file, text, set, want) => {
   const got = editValues(file, text, set);
   if (typeof want === "string") expect(got).toEqual({ kind: "done", value: want });

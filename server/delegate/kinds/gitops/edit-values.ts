@@ -34,10 +34,12 @@ export function editValues(file: string, text: string, values: Readonly<Record<s
   const json = /\.json$/i.test(file);
   const documents = parseAllDocuments(text.trim() === "" ? "{}" : text, { logLevel: "silent" }) as Document[];
   const document = documents[0];
-  if (!document || documents.length > 1) return stop("FileInvalid", `${file} must hold one document; it has ${documents.length}`);
+  if (!document || documents.length > 1)
+    return stop("FileInvalid", `${file} must hold one document; it has ${documents.length}`);
   const [fault] = document.errors;
   if (fault) return stop("FileInvalid", `${file} is no ${json ? "JSON" : "YAML"}: ${fault.message.split("\n")[0]}`);
-  if (document.contents !== null && !isCollection(document.contents)) return stop("FileInvalid", `${file} holds a single value, no map`);
+  if (document.contents !== null && !isCollection(document.contents))
+    return stop("FileInvalid", `${file} holds a single value, no map`);
   let changed = false;
   for (const [path, value] of wanted) {
     const steps = parsePath(path);

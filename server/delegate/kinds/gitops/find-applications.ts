@@ -18,14 +18,22 @@ export async function findApplications(context: TaskContext, filter: Filter = {}
   let seen = 0;
   do {
     const page = await context.api<Schemas["ApplicationList"]>("listApplications", {
-      query: { limit: String(PAGE), ...(agent ? { filter: `spec.agent=${agent}` } : {}), ...(cursor ? { cursor } : {}) },
+      query: {
+        limit: String(PAGE),
+        ...(agent ? { filter: `spec.agent=${agent}` } : {}),
+        ...(cursor ? { cursor } : {}),
+      },
     });
     if (page.kind !== "done") return page;
     for (const application of page.value.items) {
       const fits = fitsFilter(application, filter);
       if (fits === "slow")
-        return stop("ParamsInvalid", `/params/filter/regex takes too long to match: ${JSON.stringify(regex)}; write it simpler`);
-      if (fits === "invalid") return stop("ParamsInvalid", `/params/filter/regex is not a regular expression: ${JSON.stringify(regex)}`);
+        return stop(
+          "ParamsInvalid",
+          `/params/filter/regex takes too long to match: ${JSON.stringify(regex)}; write it simpler`,
+        );
+      if (fits === "invalid")
+        return stop("ParamsInvalid", `/params/filter/regex is not a regular expression: ${JSON.stringify(regex)}`);
       if (fits) found.push(application);
     }
     seen += page.value.items.length;
@@ -40,12 +48,19 @@ export async function findApplications(context: TaskContext, filter: Filter = {}
 }
 
 /** What of a filter an application fits; `agent` is the service's part. */
-export function fitsFilter({ id, spec }: Pick<Application, "id" | "spec">, filter: Filter): boolean | "slow" | "invalid" {
+export function fitsFilter(
+  { id, spec }: Pick<Application, "id" | "spec">,
+  filter: Filter,
+): boolean | "slow" | "invalid" {
   const { ids, regex, labels, repoUrl, paths } = filter;
   if (ids && !ids.includes(id)) return false;
   if (labels && !Object.entries(labels).every(([name, value]) => spec.labels?.[name] === value)) return false;
   const sources = spec.sources ?? (spec.source ? [spec.source] : []);
-  if (repoUrl !== undefined && !sources.some((source) => source.repoUrl !== undefined && sameUrl(source.repoUrl, repoUrl))) return false;
+  if (
+    repoUrl !== undefined &&
+    !sources.some((source) => source.repoUrl !== undefined && sameUrl(source.repoUrl, repoUrl))
+  )
+    return false;
   if (paths && !sources.some((source) => paths.some((path) => below(path, source.path ?? "")))) return false;
   // The first that is slow ends the whole: each has its own time.
   return regex === undefined ? true : patternMatcher()(regex, id);

@@ -30,12 +30,15 @@ export const gitopsMergePR: TaskKindHandler<Schemas["TaskParamsGitopsMergePR"]> 
       if (pull.state !== "open" || !pull.blocked) break;
       const late = Date.now() - started >= patience;
       if (!pull.blocked.wait || late || context.signal.aborted)
-        return failed("NotMergeable", `pull request ${number} cannot be merged: ${pull.blocked.why}`, { branch: pull.branch });
+        return failed("NotMergeable", `pull request ${number} cannot be merged: ${pull.blocked.why}`, {
+          branch: pull.branch,
+        });
       if (pull.blocked.why !== said) await context.write("system", `waiting: ${pull.blocked.why}`);
       said = pull.blocked.why;
       await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => undefined);
     }
-    if (pull.state === "closed") return failed("PullRequestClosed", `pull request ${number} was closed without a merge`);
+    if (pull.state === "closed")
+      return failed("PullRequestClosed", `pull request ${number} was closed without a merge`);
     if (pull.state === "open") {
       const merged = await host.merge(pull, { strategy, message });
       if (merged.kind !== "done") return failed(merged.reason, merged.message, { branch: pull.branch });
@@ -46,9 +49,13 @@ export const gitopsMergePR: TaskKindHandler<Schemas["TaskParamsGitopsMergePR"]> 
     } else await context.write("system", `pull request ${number} was merged already`);
     if (deleteBranch) {
       const gone = await host.deleteBranch(pull.branch);
-      if (gone.kind !== "done") await context.write("system", `the branch ${pull.branch} was not deleted: ${gone.message}`);
+      if (gone.kind !== "done")
+        await context.write("system", `the branch ${pull.branch} was not deleted: ${gone.message}`);
     }
-    await context.write("stdout", `pull request ${number} is merged into ${pull.base}${pull.mergeCommit ? ` as ${pull.mergeCommit}` : ""}`);
+    await context.write(
+      "stdout",
+      `pull request ${number} is merged into ${pull.base}${pull.mergeCommit ? ` as ${pull.mergeCommit}` : ""}`,
+    );
     return { outcome: "succeeded", outputs: { commit: pull.mergeCommit ?? pull.head, branch: pull.branch } };
   },
 };

@@ -51,16 +51,21 @@ export const gitopsRevertPR: TaskKindHandler<Params> = {
   },
 };
 
-async function targetOf(host: GitHost, { number, commit, baseBranch }: Params): Promise<Outcome<{ commit: string; base: string }>> {
+async function targetOf(
+  host: GitHost,
+  { number, commit, baseBranch }: Params,
+): Promise<Outcome<{ commit: string; base: string }>> {
   if (number === undefined) {
-    if (!baseBranch) return stop("ParamsInvalid", "/params/baseBranch: with `commit`, name the branch that it is to be undone on");
+    if (!baseBranch)
+      return stop("ParamsInvalid", "/params/baseBranch: with `commit`, name the branch that it is to be undone on");
     return done({ commit: commit!, base: baseBranch });
   }
   const pull = await host.pull(number);
   if (pull.kind !== "done") return pull;
   if (pull.value.state !== "merged")
     return stop("NotMerged", `pull request ${number} is ${pull.value.state}; only a merged one can be undone`);
-  if (!pull.value.mergeCommit) return stop("NoMergeCommit", `the host does not say which commit merged ${number}; give \`commit\``);
+  if (!pull.value.mergeCommit)
+    return stop("NoMergeCommit", `the host does not say which commit merged ${number}; give \`commit\``);
   return done({ commit: pull.value.mergeCommit, base: baseBranch ?? pull.value.base });
 }
 

@@ -43,7 +43,11 @@ export const gitopsSyncApps: TaskKindHandler<Schemas["TaskParamsGitopsSyncApps"]
     }
     // A dry run changes nothing, so there is nothing to become healthy.
     if (wait && !dryRun) await follow(context, watched, degradedSeconds);
-    const applications = watched.map(({ id, state, message }) => ({ id, state: state === "Waiting" ? "Asked" : state, message }));
+    const applications = watched.map(({ id, state, message }) => ({
+      id,
+      state: state === "Waiting" ? "Asked" : state,
+      message,
+    }));
     const outputs = { applications, ids: applications.map(({ id }) => id) };
     const bad = watched.filter(({ state }) => state === "Failed");
     if (bad.length === 0) return { outcome: "succeeded", outputs };
@@ -62,7 +66,8 @@ async function follow(context: TaskContext, watched: Watched[], degradedSeconds:
       if (got.kind !== "done") continue;
       const said = one.message;
       judge(one, got.value, degradedSeconds);
-      if (one.message !== said) await context.write(one.state === "Failed" ? "stderr" : "stdout", `${one.id}: ${one.message}`);
+      if (one.message !== said)
+        await context.write(one.state === "Failed" ? "stderr" : "stdout", `${one.id}: ${one.message}`);
     }
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => undefined);
   }

@@ -72,24 +72,38 @@ async function edit(host: GitHost, files: Params["files"], branch: string): Prom
   return done(changes);
 }
 
-async function pullFor(host: GitHost, asked: { base: string; branch: string; title: string; body: string }): Promise<Outcome<PullRequest>> {
+async function pullFor(
+  host: GitHost,
+  asked: { base: string; branch: string; title: string; body: string },
+): Promise<Outcome<PullRequest>> {
   const found = await host.findPull(asked.branch, asked.base);
   if (found.kind !== "done") return found;
   return found.value ? done(found.value) : host.openPull(asked);
 }
 
-async function waitForMerge(context: TaskContext, host: GitHost, first: PullRequest, seconds: number): Promise<Outcome<PullRequest>> {
+async function waitForMerge(
+  context: TaskContext,
+  host: GitHost,
+  first: PullRequest,
+  seconds: number,
+): Promise<Outcome<PullRequest>> {
   const ends = Date.now() + seconds * 1_000;
   let said = "";
   for (let pull = first; ; ) {
     if (pull.state === "merged") return done(pull);
-    if (pull.state === "closed") return stop("PullRequestClosed", `pull request ${pull.number} was closed without a merge`);
+    if (pull.state === "closed")
+      return stop("PullRequestClosed", `pull request ${pull.number} was closed without a merge`);
     const says = `waiting for the merge of pull request ${pull.number}${pull.blocked ? `: ${pull.blocked.why}` : ""}`;
     if (says !== said) await context.write("system", says);
     said = says;
     if (Date.now() >= ends || context.signal.aborted)
-      return stop("NotMerged", `pull request ${pull.number} was not merged within ${seconds} s; it stays open: ${pull.url}`);
-    await sleep(Math.min(POLL_MS, Math.max(1, ends - Date.now())), undefined, { signal: context.signal }).catch(() => undefined);
+      return stop(
+        "NotMerged",
+        `pull request ${pull.number} was not merged within ${seconds} s; it stays open: ${pull.url}`,
+      );
+    await sleep(Math.min(POLL_MS, Math.max(1, ends - Date.now())), undefined, { signal: context.signal }).catch(
+      () => undefined,
+    );
     const next = await host.pull(pull.number);
     if (next.kind === "stop") return next;
     if (next.kind === "done") pull = next.value;

@@ -35,24 +35,32 @@ export async function takeChart(chart: HelmChart, helm: Helm, context: TaskConte
     const flags = chart.dependencyUpdate ? ["--dependency-update"] : [];
     return done({ name: path, flags, folder });
   }
-  if (oci) return done({ name: oci, flags: [...versions, ...(await ociFlags({ ...chart, address: oci }, helm, context))] });
+  if (oci)
+    return done({ name: oci, flags: [...versions, ...(await ociFlags({ ...chart, address: oci }, helm, context))] });
   if (!chart.name) return stop("ParamsInvalid", "/params/chart/name: a chart of a `repository` needs its name");
   const added = await addRepository(chart, helm, context);
   return added ?? done({ name: `${REPOSITORY}/${chart.name}`, flags: versions });
 }
 
-async function fromSource({ source, path = "." }: HelmChart, context: TaskContext): Promise<Outcome<{ folder: string; path: string }>> {
+async function fromSource(
+  { source, path = "." }: HelmChart,
+  context: TaskContext,
+): Promise<Outcome<{ folder: string; path: string }>> {
   const folder = await context.source(source);
   if (folder.kind !== "done") return folder;
   const found = await inside(folder.value, path);
   if (found.kind !== "done") return stop(found.reason, `/params/chart/path: ${found.message}`);
   const isChart = async (place: string) => (await stat(join(place, "Chart.yaml")).catch(() => undefined)) !== undefined;
-  if ((await isChart(found.value)) || (await stat(found.value)).isFile()) return done({ folder: folder.value, path: found.value });
+  if ((await isChart(found.value)) || (await stat(found.value)).isFile())
+    return done({ folder: folder.value, path: found.value });
   // A package is unpacked like every archive: its chart is in a folder of the chart's name.
   const [inner, ...others] = source?.artifact ? await readdir(found.value) : [];
   if (inner && others.length === 0 && (await isChart(join(found.value, inner))))
     return done({ folder: join(found.value, inner), path: join(found.value, inner) });
-  return stop("ChartNotFound", `/params/chart/path: there is no Chart.yaml in ${JSON.stringify(path)}; say in which folder the chart is`);
+  return stop(
+    "ChartNotFound",
+    `/params/chart/path: there is no Chart.yaml in ${JSON.stringify(path)}; say in which folder the chart is`,
+  );
 }
 
 export interface Registry {

@@ -18,11 +18,22 @@ export const helmPackage: TaskKindHandler<Schemas["TaskParamsHelmPackage"]> = {
     if (chart.kind !== "done") return failed(chart.reason, chart.message);
     const to = join(context.workspace.dir, "package");
     await makeTaskFolder(context.workspace.dir, to);
-    const given = [...(version ? [`--version=${version}`] : []), ...(appVersion ? [`--app-version=${appVersion}`] : [])];
-    const ran = await helm.run("package", `--destination=${to}`, ...given, ...chart.value.flags, "--", chart.value.name);
+    const given = [
+      ...(version ? [`--version=${version}`] : []),
+      ...(appVersion ? [`--app-version=${appVersion}`] : []),
+    ];
+    const ran = await helm.run(
+      "package",
+      `--destination=${to}`,
+      ...given,
+      ...chart.value.flags,
+      "--",
+      chart.value.name,
+    );
     if (ran.failure) return failedAs(ran.failure);
     const made = await findTaskPath(context.workspace.dir, to, ".");
-    const file = made.kind === "done" ? (await made.value.folder?.names())?.find((name) => name.endsWith(".tgz")) : undefined;
+    const file =
+      made.kind === "done" ? (await made.value.folder?.names())?.find((name) => name.endsWith(".tgz")) : undefined;
     if (made.kind === "done") await made.value.folder?.close();
     if (!file) return failed("HelmFailed", "helm made no package");
     const about = await helm.ask("show", "chart", "--", join(to, file));

@@ -18,7 +18,8 @@ export const helmPush: TaskKindHandler<Params> = {
 
   async run(params, context) {
     const { artifact } = params;
-    if (!artifact.name.endsWith(".tgz")) return failed("ParamsInvalid", "/params/artifact/name: a chart's package ends in .tgz");
+    if (!artifact.name.endsWith(".tgz"))
+      return failed("ParamsInvalid", "/params/artifact/name: a chart's package ends in .tgz");
     if ((params.username === undefined) !== (params.password === undefined))
       return failed("ParamsInvalid", "/params: a login has both `username` and `password`");
     const folder = join(context.workspace.work, "package");
@@ -44,7 +45,9 @@ async function toHttp(params: Params, file: TaskFile, context: TaskContext): Pro
   if (params.method === "chartmuseum") return toChartMuseum(params, base, body, sha256, context);
   const url = `${base}/${encodeURIComponent(artifact.name).replaceAll("%2B", "+")}`;
   const sent = await new HttpRepository(params, context).put(url, body);
-  return sent.kind === "done" ? { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } } : failed(sent.reason, sent.message);
+  return sent.kind === "done"
+    ? { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } }
+    : failed(sent.reason, sent.message);
 }
 
 async function toRegistry(params: Params, file: string, context: TaskContext): Promise<KindResult> {
@@ -67,7 +70,9 @@ async function toChartMuseum(
 ): Promise<KindResult> {
   const url = base.endsWith("/api/charts") ? base : `${base}/api/charts`;
   const login: Record<string, string> =
-    username === undefined ? {} : { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
+    username === undefined
+      ? {}
+      : { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` };
   const headers = { "content-type": "application/gzip", ...login };
   const ca = caCertificate === undefined ? {} : { caCertificate };
   const sent = await context.fetch(url, { method: "POST", headers, body, deadlineMs: UPLOAD_MS, ...ca });
@@ -76,6 +81,10 @@ async function toChartMuseum(
   if (status < 300) return { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } };
   if (status === 401 || status === 403)
     return failed("LoginRefused", `${url}: the repository rejects the login: check user name and password`);
-  if (status === 409) return failed("UploadRefused", `${url}: this version is there already, and the repository keeps it`);
-  return failed("UploadRefused", `${url}: it answered ${status} (${sent.value.body.toString("utf8").replace(/\s+/g, " ").slice(0, 200)})`);
+  if (status === 409)
+    return failed("UploadRefused", `${url}: this version is there already, and the repository keeps it`);
+  return failed(
+    "UploadRefused",
+    `${url}: it answered ${status} (${sent.value.body.toString("utf8").replace(/\s+/g, " ").slice(0, 200)})`,
+  );
 }

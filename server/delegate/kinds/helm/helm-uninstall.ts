@@ -19,13 +19,19 @@ export const helmUninstall: TaskKindHandler<Schemas["TaskParamsHelmUninstall"]> 
     const helm = await openHelm(context);
     const access = ["--kubeconfig", file, ...(name ? ["--kube-context", name] : []), "--namespace", namespace ?? own];
     const seconds = Math.max(1, Math.floor((until - performance.now()) / 1_000));
-    const flags = [...access, ...(keepHistory ? ["--keep-history"] : []), ...(wait ? ["--wait"] : []), `--timeout=${seconds}s`];
+    const flags = [
+      ...access,
+      ...(keepHistory ? ["--keep-history"] : []),
+      ...(wait ? ["--wait"] : []),
+      `--timeout=${seconds}s`,
+    ];
     const ran = await helm.run("uninstall", ...flags, "--", release);
     if (!ran.failure) return { outcome: "succeeded", outputs: { status: "uninstalled" } };
     const text = ran.stderr.join("\n");
     // With its history kept it is there and uninstalled.
     if (/release: not found|is already deleted/.test(text)) {
-      if (!ignoreNotFound) return failed("ReleaseNotFound", `there is no release ${release} in the namespace ${namespace ?? own}`);
+      if (!ignoreNotFound)
+        return failed("ReleaseNotFound", `there is no release ${release} in the namespace ${namespace ?? own}`);
       const state = await stateOf(release, access, helm);
       return { outcome: "succeeded", outputs: { status: state?.status ?? "absent" } };
     }

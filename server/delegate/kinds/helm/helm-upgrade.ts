@@ -56,7 +56,8 @@ export const helmUpgrade: TaskKindHandler<Params> = {
       const ran = await helm.run("upgrade", ...flags, "--", release, chart.value.name);
       ended.abort();
       const trouble = await watching;
-      if (ran.failure?.reason === "OperationInProgress") return failed("OperationInProgress", await pendingAdvice(release, access, helm));
+      if (ran.failure?.reason === "OperationInProgress")
+        return failed("OperationInProgress", await pendingAdvice(release, access, helm));
       if (dryRun) return ran.failure ? failedAs(ran.failure) : { outcome: "succeeded", outputs: { dryRun } };
       const state = await stateOf(release, access, helm);
       const outputs = state ? { ...state } : {};
@@ -72,11 +73,18 @@ export const helmUpgrade: TaskKindHandler<Params> = {
 };
 
 /** Values travel in files: a command line can be read by every process of the machine. */
-async function valueFlags({ values, valueFiles = [], set = {} }: Params, chart: Chart, context: TaskContext): Promise<Outcome<string[]>> {
+async function valueFlags(
+  { values, valueFiles = [], set = {} }: Params,
+  chart: Chart,
+  context: TaskContext,
+): Promise<Outcome<string[]>> {
   const flags: string[] = [];
   for (const [i, path] of valueFiles.entries()) {
     if (!chart.folder)
-      return stop("ParamsInvalid", `/params/valueFiles/${i}: only a chart of a \`source\` has files beside it; use \`values\``);
+      return stop(
+        "ParamsInvalid",
+        `/params/valueFiles/${i}: only a chart of a \`source\` has files beside it; use \`values\``,
+      );
     const file = await inside(chart.folder, path);
     if (file.kind !== "done") return stop(file.reason, `/params/valueFiles/${i}: ${file.message}`);
     // Helm reads it as a line of CSV: a comma in a name would make two files of it.

@@ -47,7 +47,8 @@ const upgrade = (release: string, params: Partial<Upgrade> = {}, seconds?: numbe
   const source = { source: { files: chart() }, path: "demo" };
   return run(helmUpgrade, { release, namespace: "default", chart: source, cluster: c.access, ...params }, seconds);
 };
-const uninstall = (release: string, more = {}) => run(helmUninstall, { release, namespace: "default", cluster: c.access, ...more });
+const uninstall = (release: string, more = {}) =>
+  run(helmUninstall, { release, namespace: "default", cluster: c.access, ...more });
 const greeting = async (release: string) => (await c.get(RESOURCES.configMap, `${release}-config`))?.data.greeting;
 const end = ({ outcome, reason, message }: KindRun) => [outcome, reason, message];
 
@@ -62,7 +63,10 @@ test("a release is installed and upgraded, by values, files and single values, o
   texts.push(await greeting("first"));
   await upgrade("first", { valueFiles: ["extra.yaml"], values: "greeting: inline\n" });
   texts.push(await greeting("first"));
-  const last = await upgrade("first", { values: "greeting: inline\n", set: { greeting: 'a,b="c" {d}', "list[0].name": "x" } });
+  const last = await upgrade("first", {
+    values: "greeting: inline\n",
+    set: { greeting: 'a,b="c" {d}', "list[0].name": "x" },
+  });
   texts.push(await greeting("first"));
   expect([texts, last.outputs?.revision]).toEqual([["hello", "from a file", "inline", 'a,b="c" {d}'], 4]);
   await upgrade("first", { resetValues: false });
@@ -108,12 +112,18 @@ const failures: [string, { given: Partial<Upgrade>; reason: string; says: RegExp
   ["values that are no YAML", { given: { values: "a: [" }, reason: "ValuesInvalid", says: /values/ }],
   [
     "a right that is missing",
-    { given: { cluster: undefined }, reason: "Forbidden", says: /cannot list resource "secrets".*; give the delegate's service account/s },
+    {
+      given: { cluster: undefined },
+      reason: "Forbidden",
+      says: /cannot list resource "secrets".*; give the delegate's service account/s,
+    },
   ],
   [
     "a chart by two ways",
     {
-      given: { chart: { oci: "oci://x.example/y", repository: "https://x.example", plainHttp: false, dependencyUpdate: false } },
+      given: {
+        chart: { oci: "oci://x.example/y", repository: "https://x.example", plainHttp: false, dependencyUpdate: false },
+      },
       reason: "ParamsInvalid",
       says: /one of `source`, `oci` and `repository`/,
     },
@@ -136,16 +146,25 @@ test("an object of somebody else is not taken over", async () => {
     kind: "ConfigMap",
     metadata: { name: "owned-config", namespace: "default" },
   });
-  expect(end(await upgrade("owned"))).toEqual(["failed", "OwnedByOther", expect.stringMatching(/owned-config.*is there already/s)]);
+  expect(end(await upgrade("owned"))).toEqual([
+    "failed",
+    "OwnedByOther",
+    expect.stringMatching(/owned-config.*is there already/s),
+  ]);
 });
 
 test("a release that another run has left in the middle is explained, with the way out", async () => {
   await upgrade("stuck");
-  const listed = await c.client.list(RESOURCES.secret, { namespace: "default", labelSelector: "owner=helm,name=stuck" });
+  const listed = await c.client.list(RESOURCES.secret, {
+    namespace: "default",
+    labelSelector: "owner=helm,name=stuck",
+  });
   const [secret] = listed.kind === "done" ? listed.value.items : [];
   // As Helm writes it before it begins: in its labels, and in the release itself.
   const { gunzipSync, gzipSync } = await import("node:zlib");
-  const release = JSON.parse(gunzipSync(Buffer.from(Buffer.from(secret!.data.release, "base64").toString(), "base64")).toString());
+  const release = JSON.parse(
+    gunzipSync(Buffer.from(Buffer.from(secret!.data.release, "base64").toString(), "base64")).toString(),
+  );
   release.info.status = "pending-upgrade";
   const packed = Buffer.from(gzipSync(JSON.stringify(release)).toString("base64")).toString("base64");
   await c.client.mergePatch(RESOURCES.secret, "default", secret!.metadata.name, {
@@ -200,9 +219,16 @@ test("uninstall says what was there, and with a kept history what is left", asyn
 describe("packages", () => {
   const id = "t-aaaaaaaaaaaaaaaaaaaa";
   const artifact = { task: id, name: "demo-1.2.3+build.tgz" };
-  const push = (to: string, more = {}) => run(helmPush, { artifact, to, username: "robot", password: PASSWORD, ...more });
+  const push = (to: string, more = {}) =>
+    run(helmPush, { artifact, to, username: "robot", password: PASSWORD, ...more });
   beforeAll(async () => {
-    const params = { source: { files: chart() }, path: "demo", version: "1.2.3+build", appVersion: "9", dependencyUpdate: false };
+    const params = {
+      source: { files: chart() },
+      path: "demo",
+      version: "1.2.3+build",
+      appVersion: "9",
+      dependencyUpdate: false,
+    };
     const ran = await c.bench.run(helmPackage, params, { env: { PATH: path }, id });
     expect(ran.outputs).toEqual({
       name: "demo",
@@ -222,7 +248,10 @@ describe("packages", () => {
     const ran = await push(to, { plainHttp: true });
     expect([end(ran), ran.outputs]).toEqual([
       ["succeeded", undefined, undefined],
-      { url: `oci://${registry.host}/charts/demo:1.2.3_build`, digest: (await registry.manifest("charts/demo", "1.2.3_build"))!.digest },
+      {
+        url: `oci://${registry.host}/charts/demo:1.2.3_build`,
+        digest: (await registry.manifest("charts/demo", "1.2.3_build"))!.digest,
+      },
     ]);
     expect(end(await push(to, { plainHttp: true, password: "wrong-password" }))).toEqual([
       "failed",
@@ -258,7 +287,9 @@ describe("packages", () => {
     const login = { username: "robot", password: PASSWORD, plainHttp: false, dependencyUpdate: false };
     const ran = await upgrade("from-http", { chart: { repository: store.url, name: "demo", ...login } });
     expect([end(ran), ran.outputs?.chart]).toEqual([["succeeded", undefined, undefined], "demo-1.2.3+build"]);
-    const wrong = await upgrade("from-http", { chart: { repository: store.url, name: "demo", ...login, password: "wrong-password" } });
+    const wrong = await upgrade("from-http", {
+      chart: { repository: store.url, name: "demo", ...login, password: "wrong-password" },
+    });
     expect(end(wrong)).toEqual(["failed", "LoginRefused", expect.stringMatching(/cannot be read: .*401/)]);
     const missing = await upgrade("from-http", { chart: { repository: store.url, name: "nothing", ...login } });
     expect(end(missing)).toEqual(["failed", "ChartUnavailable", expect.stringMatching(/nothing/)]);
@@ -266,6 +297,8 @@ describe("packages", () => {
 });
 
 test("what is missing is said with the way to get it", async () => {
-  expect(await helmUpgrade.lacks({ PATH: "/nonexistent" })).toMatch(/^helm is not installed: install Helm 3\.16 or newer/);
+  expect(await helmUpgrade.lacks({ PATH: "/nonexistent" })).toMatch(
+    /^helm is not installed: install Helm 3\.16 or newer/,
+  );
   expect(await helmUpgrade.lacks({ PATH: path })).toBeUndefined();
 });

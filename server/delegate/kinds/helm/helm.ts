@@ -76,7 +76,11 @@ const MEANINGS: [RegExp, string, string][] = [
     "OwnedByOther",
     "an object of the chart is there already and is not this release's: delete it, or give it this release's labels and annotations",
   ],
-  [/timed out waiting|context deadline exceeded|not ready\. status|DeadlineExceeded/i, "NotReady", "not everything became ready in time"],
+  [
+    /timed out waiting|context deadline exceeded|not ready\. status|DeadlineExceeded/i,
+    "NotReady",
+    "not everything became ready in time",
+  ],
   [
     /is forbidden: User/,
     "Forbidden",
@@ -88,7 +92,11 @@ const MEANINGS: [RegExp, string, string][] = [
     "NoDeployedRelease",
     "the release was never installed successfully: helm.uninstall takes its remains away, or set `install`",
   ],
-  [/field is immutable|updates to .* forbidden/, "FieldImmutable", "delete the object first, or give the new one another name"],
+  [
+    /field is immutable|updates to .* forbidden/,
+    "FieldImmutable",
+    "delete the object first, or give the new one another name",
+  ],
   [
     /(401|403) (Unauthorized|Forbidden)|status code (401|403)|unauthorized|authentication required|basic credential not found|no basic auth/i,
     "LoginRefused",
@@ -111,7 +119,9 @@ const MEANINGS: [RegExp, string, string][] = [
 /** Reason and message of a Helm that has failed: its own words without the paths of the task, and what to do. */
 export function explainHelm(stderr: readonly string[], code: number): { reason: string; message: string } {
   const from = stderr.findLastIndex((line) => /^(Error|error): /.test(line));
-  const lines = (from < 0 ? stderr.slice(-5) : stderr.slice(from)).filter((line) => line.trim() !== "" && !/^(WARNING|I\d{4})/.test(line));
+  const lines = (from < 0 ? stderr.slice(-5) : stderr.slice(from)).filter(
+    (line) => line.trim() !== "" && !/^(WARNING|I\d{4})/.test(line),
+  );
   const said = lines
     .join("\n")
     .replace(/^Error: /, "")
@@ -122,5 +132,7 @@ export function explainHelm(stderr: readonly string[], code: number): { reason: 
   return { reason, message: `${said || `helm exited with ${code}`}${hint ? `; ${hint}` : ""}` };
 }
 
-export const failedAs = ({ reason, message }: { reason: string; message: string }, outputs?: Record<string, unknown>): KindResult =>
-  failed(reason, message, outputs);
+export const failedAs = (
+  { reason, message }: { reason: string; message: string },
+  outputs?: Record<string, unknown>,
+): KindResult => failed(reason, message, outputs);

@@ -31,7 +31,10 @@ export async function watchRelease(
   return last;
 }
 
-async function unready({ name, namespace }: { name: string; namespace: string }, { client }: Cluster): Promise<string[]> {
+async function unready(
+  { name, namespace }: { name: string; namespace: string },
+  { client }: Cluster,
+): Promise<string[]> {
   const found: string[] = [];
   for (const resource of Object.values(WORKLOADS)) {
     const listed = await client.list(resource, { namespace });
@@ -58,12 +61,21 @@ export interface ReleaseState {
 }
 
 /** What Helm says of a release; undefined when there is none. */
-export async function stateOf(release: string, flags: readonly string[], helm: Helm): Promise<ReleaseState | undefined> {
+export async function stateOf(
+  release: string,
+  flags: readonly string[],
+  helm: Helm,
+): Promise<ReleaseState | undefined> {
   const text = await helm.ask("get", "metadata", ...flags, "-o", "json", "--", release);
   if (text === undefined) return undefined;
   try {
     const { revision, status, chart, version, appVersion } = JSON.parse(text) as KubeObject;
-    return { revision: Number(revision), status: String(status), chart: `${chart}-${version}`, appVersion: String(appVersion ?? "") };
+    return {
+      revision: Number(revision),
+      status: String(status),
+      chart: `${chart}-${version}`,
+      appVersion: String(appVersion ?? ""),
+    };
   } catch {
     return undefined;
   }

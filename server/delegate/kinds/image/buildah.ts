@@ -7,7 +7,8 @@ import { programLacks } from "../script/program.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
 
 const HOW = "install buildah (Debian, Fedora and Alpine have it), or use the delegate's image";
-const USERS = "programs that are not root cannot make a user namespace, which a builder needs: allow them (seccomp, sysctl), or use a VM";
+const USERS =
+  "programs that are not root cannot make a user namespace, which a builder needs: allow them (seccomp, sysctl), or use a VM";
 
 /** Whether there is a buildah, and whether a task could use it: in many containers no user namespace may be made. */
 export async function buildahLacks(env: NodeJS.ProcessEnv): Promise<string | undefined> {
@@ -22,7 +23,13 @@ export async function buildahLacks(env: NodeJS.ProcessEnv): Promise<string | und
     "--user",
     "true",
   ];
-  const ran = await run(file!, { args, cwd: "/", env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin" }, deadlineMs: 10_000, maxBytes: 4_096 });
+  const ran = await run(file!, {
+    args,
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin" },
+    deadlineMs: 10_000,
+    maxBytes: 4_096,
+  });
   return ran.kind === "done" && ran.value.code === 0 ? undefined : USERS;
 }
 
@@ -47,7 +54,10 @@ export async function prepareBuilder(
 ): Promise<Outcome<Builder>> {
   const reserved = Object.keys(buildArgs).find((name) => RESERVED.test(name));
   if (reserved)
-    return stop("ParamsInvalid", `/params/buildArgs: the builder itself uses the variable ${reserved}; give the argument another name`);
+    return stop(
+      "ParamsInvalid",
+      `/params/buildArgs: the builder itself uses the variable ${reserved}; give the argument another name`,
+    );
   const { dir, home, tmp } = context.workspace;
   const at = join(dir, "buildah");
   const config = join(home, ".config", "containers");
@@ -88,7 +98,9 @@ export async function prepareBuilder(
 }
 
 function registriesConf(logins: readonly RegistryLogin[]): string {
-  const rows = logins.map(({ registry, plainHttp }) => (plainHttp ? `[[registry]]\nlocation = ${toml(registry)}\ninsecure = true\n` : ""));
+  const rows = logins.map(({ registry, plainHttp }) =>
+    plainHttp ? `[[registry]]\nlocation = ${toml(registry)}\ninsecure = true\n` : "",
+  );
   return `unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n${rows.join("")}`;
 }
 

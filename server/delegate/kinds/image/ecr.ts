@@ -16,7 +16,9 @@ export async function ecrLoginFor(access: Schemas["AwsAccess"], context: TaskCon
   const { ECRClient, GetAuthorizationTokenCommand } = await import("@aws-sdk/client-ecr");
   const client = new ECRClient(awsClient(access, context));
   try {
-    const { authorizationData } = await client.send(new GetAuthorizationTokenCommand({}), { abortSignal: context.signal });
+    const { authorizationData } = await client.send(new GetAuthorizationTokenCommand({}), {
+      abortSignal: context.signal,
+    });
     const { authorizationToken = "", proxyEndpoint = "", expiresAt } = authorizationData?.[0] ?? {};
     const [username = "", ...rest] = Buffer.from(authorizationToken, "base64").toString("utf8").split(":");
     const password = rest.join(":");

@@ -43,25 +43,38 @@ export const imageBuild: TaskKindHandler<Params> = {
     );
     if (wrong) return failed(wrong.reason, wrong.message);
     // Steps of the build may have put anything there.
-    const imageId = /^(?:sha256:)?[0-9a-f]{64}$/.exec(((await readTaskFile(context.workspace.dir, idFile, 256)) ?? "").trim())?.[0];
-    if (imageId === undefined) return failed("BuildFailed", "buildah has not said which image it built; the log may say why");
+    const imageId = /^(?:sha256:)?[0-9a-f]{64}$/.exec(
+      ((await readTaskFile(context.workspace.dir, idFile, 256)) ?? "").trim(),
+    )?.[0];
+    if (imageId === undefined)
+      return failed("BuildFailed", "buildah has not said which image it built; the log may say why");
     const outputs: Record<string, unknown> = { imageId, tags };
     if (!push && archive === undefined) return { outcome: "succeeded", outputs };
 
     const layout = join(context.workspace.dir, "image");
     await makeTaskFolder(context.workspace.dir, layout);
-    const saved = await context.run("buildah", [...builder.value.global, "push", "--quiet", "--format", "oci", imageId, `oci:${layout}`], {
-      env: builder.value.env,
-      users: true,
-    });
+    const saved = await context.run(
+      "buildah",
+      [...builder.value.global, "push", "--quiet", "--format", "oci", imageId, `oci:${layout}`],
+      {
+        env: builder.value.env,
+        users: true,
+      },
+    );
     if (saved.kind !== "done" || saved.value !== 0)
-      return failed("BuildFailed", "the image was built but could not be taken out of its storage; the log says why", outputs);
+      return failed(
+        "BuildFailed",
+        "the image was built but could not be taken out of its storage; the log says why",
+        outputs,
+      );
     const image = await fromLayout(context.workspace.dir, layout);
     if (image.kind !== "done") return failed(image.reason, image.message, outputs);
     outputs.digest = image.value.root.digest;
     if (archive !== undefined) {
       const folder = await Folder.own(layout);
-      const kept = await context.keep(archive, { parts: [{ name: "", content: folder }], gzip: false }).finally(() => folder.close());
+      const kept = await context
+        .keep(archive, { parts: [{ name: "", content: folder }], gzip: false })
+        .finally(() => folder.close());
       if (kept.kind !== "done") return failed(kept.reason, `/params/archive: ${kept.message}`, outputs);
     }
     if (push) {
@@ -87,7 +100,11 @@ function buildArgs({ buildArgs = {}, labels = {}, target, platform }: Params, id
 const STEP = /^(?:\[\d+\/\d+\] )?STEP \d+(?:\/\d+)?: (.*)$/;
 
 /** Undefined when it was built. The message names the step that failed and what was said about it. */
-async function build({ global, env }: Builder, args: readonly string[], context: TaskContext): Promise<Failure | undefined> {
+async function build(
+  { global, env }: Builder,
+  args: readonly string[],
+  context: TaskContext,
+): Promise<Failure | undefined> {
   let step = "";
   let said: string[] = [];
   const seen = (stream: string, line: string) => {
@@ -97,11 +114,15 @@ async function build({ global, env }: Builder, args: readonly string[], context:
       said = [];
     } else if (stream === "stderr" && line.trim()) said = [...said.slice(-3), line.trim()];
   };
-  const ran = await context.run("buildah", [...global, "build", "--isolation", "chroot", "--format", "oci", "--no-cache", ...args], {
-    env,
-    seen,
-    users: true,
-  });
+  const ran = await context.run(
+    "buildah",
+    [...global, "build", "--isolation", "chroot", "--format", "oci", "--no-cache", ...args],
+    {
+      env,
+      seen,
+      users: true,
+    },
+  );
   if (ran.kind !== "done") return stop(ran.reason, ran.message);
   if (ran.value === 0) return undefined;
   const alone = said.some((line) => line.includes("error setting supplemental groups list"))

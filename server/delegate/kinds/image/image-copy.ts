@@ -54,7 +54,9 @@ async function pushManifest(
   if (parts.kind !== "done") return parts;
   for (const part of parts.value) {
     if (part.urls) continue;
-    const sent = isIndex(manifest) ? await pushChild(source, part, to, context, depth) : await pushBlob(source, part, to, context);
+    const sent = isIndex(manifest)
+      ? await pushChild(source, part, to, context, depth)
+      : await pushBlob(source, part, to, context);
     if (sent.kind !== "done") return sent;
   }
   return to.putManifest(name, manifest);
@@ -100,7 +102,10 @@ const isIndex = ({ mediaType }: ManifestBytes) => MEDIA.index.includes(mediaType
 
 function partsOf(manifest: ManifestBytes): Outcome<Descriptor[]> {
   const unknown = () =>
-    stop("ImageInvalid", `its manifest is of the type ${manifest.mediaType.slice(0, 100) || "unknown"}, which cannot be copied`);
+    stop(
+      "ImageInvalid",
+      `its manifest is of the type ${manifest.mediaType.slice(0, 100) || "unknown"}, which cannot be copied`,
+    );
   if (!isIndex(manifest) && !MEDIA.image.includes(manifest.mediaType)) return unknown();
   let parts: unknown;
   try {
@@ -109,7 +114,8 @@ function partsOf(manifest: ManifestBytes): Outcome<Descriptor[]> {
   } catch {
     return stop("ImageInvalid", "its manifest is not JSON, or has no layers");
   }
-  const fits = (part: Partial<Descriptor> | null) => /^sha256:[0-9a-f]{64}$/.test(String(part?.digest)) && Number.isSafeInteger(part?.size);
+  const fits = (part: Partial<Descriptor> | null) =>
+    /^sha256:[0-9a-f]{64}$/.test(String(part?.digest)) && Number.isSafeInteger(part?.size);
   if (!Array.isArray(parts) || parts.length > MAX_PARTS || !parts.every(fits))
     return stop("ImageInvalid", "its manifest names parts without a sha256 digest or size");
   return done(parts as Descriptor[]);
@@ -126,7 +132,8 @@ export async function fromRegistry(
     const got = await client.manifest(reference);
     if (got.kind !== "done") return got;
     const name = `${image.registry}/${image.repository}`;
-    if (!got.value) return stop("ImageNotFound", `${name} has no ${reference}: check the name and that the login may see it`);
+    if (!got.value)
+      return stop("ImageNotFound", `${name} has no ${reference}: check the name and that the login may see it`);
     if (reference.startsWith("sha256:") && sha256Of(got.value.bytes) !== reference)
       return stop("DigestMismatch", `${name} gave other bytes than ${reference}`);
     return done(got.value);
@@ -139,7 +146,9 @@ export async function fromRegistry(
     blob: async (digest) => {
       const { dir, tmp } = context.workspace;
       const name = digest.replace(":", "-");
-      const saved = await client.saveBlob(digest, async () => (await createTaskFile(dir, join(tmp, name))).createWriteStream());
+      const saved = await client.saveBlob(digest, async () =>
+        (await createTaskFile(dir, join(tmp, name))).createWriteStream(),
+      );
       if (saved.kind !== "done") return saved;
       const file = await openTaskFile(dir, tmp, name);
       return file.kind === "done" ? done({ file: file.value, remove: join(tmp, name) }) : file;
@@ -162,8 +171,10 @@ export async function fromLayout(workspace: string, layout: string): Promise<Out
   const read = async (digest: string, mediaType: string): Promise<Outcome<ManifestBytes>> => {
     const content = await readTaskFile(workspace, join(layout, place(digest)), MAX_MANIFEST);
     const bytes = content === undefined ? undefined : Buffer.from(content);
-    if (!bytes || sha256Of(bytes) !== digest) return stop("ImageInvalid", `the archive does not hold ${digest} as it should`);
-    for (const part of (JSON.parse(bytes.toString("utf8")).manifests ?? []) as Descriptor[]) types.set(part.digest, part.mediaType);
+    if (!bytes || sha256Of(bytes) !== digest)
+      return stop("ImageInvalid", `the archive does not hold ${digest} as it should`);
+    for (const part of (JSON.parse(bytes.toString("utf8")).manifests ?? []) as Descriptor[])
+      types.set(part.digest, part.mediaType);
     return done({ bytes, mediaType });
   };
   const root = await read(only.digest, only.mediaType);

@@ -23,7 +23,8 @@ export const imagePush: TaskKindHandler<Params> = {
 
   async run(params, context) {
     const { artifact, from, to, registries = [] } = params;
-    if ((artifact === undefined) === (from === undefined)) return failed("ParamsInvalid", "/params: give one of `artifact` and `from`");
+    if ((artifact === undefined) === (from === undefined))
+      return failed("ParamsInvalid", "/params: give one of `artifact` and `from`");
     const names = parseImages(to);
     if (names.kind !== "done") return failed(names.reason, `/params/to: ${names.message}`);
     const logins = await takeLogins(registries, context);
@@ -36,7 +37,11 @@ export const imagePush: TaskKindHandler<Params> = {
   },
 };
 
-async function fromName(name: string, logins: readonly RegistryLogin[], context: TaskContext): Promise<Outcome<ImageSource>> {
+async function fromName(
+  name: string,
+  logins: readonly RegistryLogin[],
+  context: TaskContext,
+): Promise<Outcome<ImageSource>> {
   const image = parseImage(name);
   return image.kind === "done" ? fromRegistry(image.value, logins, context) : image;
 }
@@ -51,5 +56,7 @@ async function fromArtifact(ref: Schemas["ArtifactRef"], context: TaskContext): 
   if (unpacked.kind !== "done") return unpacked;
   await rm(file, { force: true });
   const source = await fromLayout(context.workspace.dir, layout);
-  return source.kind === "done" ? done(source.value) : { ...source, message: `${ref.name} of ${ref.task}: ${source.message}` };
+  return source.kind === "done"
+    ? done(source.value)
+    : { ...source, message: `${ref.name} of ${ref.task}: ${source.message}` };
 }

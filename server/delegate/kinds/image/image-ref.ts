@@ -19,7 +19,8 @@ const HOST = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$/;
 export function parseImage(text: string): Outcome<ImageName> {
   const wrong = (why: string) => stop("ImageNameInvalid", `${JSON.stringify(text)} is not an image's name: ${why}`);
   const [name = "", digest, more] = text.split("@");
-  if (more !== undefined || (digest !== undefined && !DIGEST.test(digest))) return wrong("after @ there must be sha256: and 64 hex digits");
+  if (more !== undefined || (digest !== undefined && !DIGEST.test(digest)))
+    return wrong("after @ there must be sha256: and 64 hex digits");
   const slash = name.indexOf("/");
   const first = slash < 0 ? "" : name.slice(0, slash);
   const named = /[.:]/.test(first) || first === "localhost";

@@ -37,7 +37,10 @@ export class RepositoryClient {
 
   /** The bytes of a manifest or index; undefined when there is none. */
   async manifest(reference: string): Promise<Outcome<ManifestBytes | undefined>> {
-    const got = await this.#ask("pull", this.#path(`manifests/${reference}`), { headers: { accept: ACCEPT }, maxBytes: MAX_MANIFEST });
+    const got = await this.#ask("pull", this.#path(`manifests/${reference}`), {
+      headers: { accept: ACCEPT },
+      maxBytes: MAX_MANIFEST,
+    });
     if (got.kind !== "done") return got;
     if (got.value.status === 404) return done(undefined);
     if (got.value.status !== 200) return this.#refused("read", got.value);
@@ -61,7 +64,12 @@ export class RepositoryClient {
       const place = new URL(answer.headers.location, this.#origin);
       if (place.protocol === "http:" && this.#origin.startsWith("https:"))
         return stop("RegistryFailed", `${this.#image.registry} leads from https to http, which is not followed`);
-      const saved = await this.#context.fetch(place.href, { to, maxBytes: MAX_BLOB, deadlineMs: BLOB_MS, ...this.#ca() });
+      const saved = await this.#context.fetch(place.href, {
+        to,
+        maxBytes: MAX_BLOB,
+        deadlineMs: BLOB_MS,
+        ...this.#ca(),
+      });
       if (saved.kind !== "done") return saved;
       answer = saved.value;
     }
@@ -70,7 +78,10 @@ export class RepositoryClient {
   }
 
   async putBlob(digest: string, body: NonNullable<FetchAsk["body"]>): Promise<Outcome<void>> {
-    const begun = await this.#ask("push", this.#path("blobs/uploads/"), { method: "POST", headers: { "content-length": "0" } });
+    const begun = await this.#ask("push", this.#path("blobs/uploads/"), {
+      method: "POST",
+      headers: { "content-length": "0" },
+    });
     if (begun.kind !== "done") return begun;
     if (begun.value.status !== 202 || !begun.value.headers.location) return this.#refused("pushed to", begun.value);
     const place = new URL(begun.value.headers.location, `${this.#origin}${this.#path("blobs/uploads/")}`);
@@ -93,7 +104,9 @@ export class RepositoryClient {
     const ask: FetchAsk = { method: "PUT", headers: { "content-type": mediaType }, body: bytes };
     const sent = await this.#ask("push", this.#path(`manifests/${reference}`), ask);
     if (sent.kind !== "done") return sent;
-    return sent.value.status === 201 || sent.value.status === 200 ? done(undefined) : this.#refused("pushed to", sent.value);
+    return sent.value.status === 201 || sent.value.status === 200
+      ? done(undefined)
+      : this.#refused("pushed to", sent.value);
   }
 
   #path(rest: string): string {
@@ -113,13 +126,19 @@ export class RepositoryClient {
     for (let attempt = 0; ; attempt++) {
       const headers = { ...ask.headers, ...(this.#authorization ? { authorization: this.#authorization } : {}) };
       const answer = await this.#context.fetch(`${this.#origin}${path}`, { ...ask, headers, ...this.#ca() });
-      if (answer.kind !== "done") return answer.kind === "again" ? again("RegistryUnreachable", answer.message) : answer;
+      if (answer.kind !== "done")
+        return answer.kind === "again" ? again("RegistryUnreachable", answer.message) : answer;
       const { status } = answer.value;
       if (status === 429 || status >= 500)
         return again("RegistryFailed", `${this.#image.registry} answered ${status}${saidBy(answer.value)}`);
       if (status !== 401) return answer;
       if (attempt > 0) return refusedLogin(this.#image.registry, this.#login, answer.value);
-      const authorization = await authorize(answer.value, { login: this.#login, scope, origin: this.#origin, context: this.#context });
+      const authorization = await authorize(answer.value, {
+        login: this.#login,
+        scope,
+        origin: this.#origin,
+        context: this.#context,
+      });
       if (authorization.kind !== "done") return authorization;
       this.#authorization = authorization.value;
     }
@@ -128,8 +147,12 @@ export class RepositoryClient {
   #refused(what: string, answer: FetchAnswer): Failure {
     const { registry, repository } = this.#image;
     const login = this.#login?.username === undefined ? "without a login" : `as ${this.#login.username}`;
-    if (answer.status === 403) return stop("AccessDenied", `${registry}/${repository} may not be ${what} ${login}${saidBy(answer)}`);
-    return stop("RegistryFailed", `${registry}/${repository} could not be ${what}: it answered ${answer.status}${saidBy(answer)}`);
+    if (answer.status === 403)
+      return stop("AccessDenied", `${registry}/${repository} may not be ${what} ${login}${saidBy(answer)}`);
+    return stop(
+      "RegistryFailed",
+      `${registry}/${repository} could not be ${what}: it answered ${answer.status}${saidBy(answer)}`,
+    );
   }
 }
 
@@ -141,12 +164,18 @@ export interface Challenged {
 }
 
 /** The header that a registry's challenge asks for: Basic, or Bearer with a token from the address that it names. */
-export async function authorize(answer: FetchAnswer, { login, scope, origin, context }: Challenged): Promise<Outcome<string>> {
+export async function authorize(
+  answer: FetchAnswer,
+  { login, scope, origin, context }: Challenged,
+): Promise<Outcome<string>> {
   const registry = new URL(origin).host;
   const challenge = answer.headers["www-authenticate"] ?? "";
   const basic =
-    login?.username === undefined ? undefined : `Basic ${Buffer.from(`${login.username}:${login.password ?? ""}`).toString("base64")}`;
-  if (/^basic\b/i.test(challenge) || /,\s*basic\b/i.test(challenge)) return basic ? done(basic) : refusedLogin(registry, login, answer);
+    login?.username === undefined
+      ? undefined
+      : `Basic ${Buffer.from(`${login.username}:${login.password ?? ""}`).toString("base64")}`;
+  if (/^basic\b/i.test(challenge) || /,\s*basic\b/i.test(challenge))
+    return basic ? done(basic) : refusedLogin(registry, login, answer);
   const realm = /realm="([^"]+)"/i.exec(challenge)?.[1];
   if (!/^bearer\b/i.test(challenge) || realm === undefined || !URL.canParse(realm))
     return stop(

@@ -16,7 +16,8 @@ export const registryLogin: TaskKindHandler<Schemas["TaskParamsRegistryLogin"]> 
     const taken = await takeLogin(login, context);
     if (taken.kind !== "done") return failed(taken.reason, `/params/login: ${taken.message}`);
     const { registry, username } = taken.value;
-    if (username === undefined) return failed("ParamsInvalid", "/params/login: give `username` and `password`, or `ecr`");
+    if (username === undefined)
+      return failed("ParamsInvalid", "/params/login: give `username` and `password`, or `ecr`");
     const proved = await proveLogin(taken.value, context);
     if (proved.kind !== "done") return failed(proved.reason, proved.message);
     await context.progress(`${registry} takes the login of ${username}`);

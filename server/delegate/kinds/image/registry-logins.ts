@@ -13,7 +13,10 @@ export interface RegistryLogin {
 }
 
 /** The logins of a task's parameters, ready to be used. */
-export async function takeLogins(given: readonly Schemas["RegistryAuth"][], context: TaskContext): Promise<Outcome<RegistryLogin[]>> {
+export async function takeLogins(
+  given: readonly Schemas["RegistryAuth"][],
+  context: TaskContext,
+): Promise<Outcome<RegistryLogin[]>> {
   const logins: RegistryLogin[] = [];
   for (const [i, login] of given.entries()) {
     const taken = await takeLogin(login, context);
@@ -25,14 +28,19 @@ export async function takeLogins(given: readonly Schemas["RegistryAuth"][], cont
 
 export async function takeLogin(login: Schemas["RegistryAuth"], context: TaskContext): Promise<Outcome<RegistryLogin>> {
   const { registry, username, password, ecr, plainHttp = false, caCertificate } = login;
-  const base = { registry: registry.replace(/\/+$/, ""), plainHttp, ...(caCertificate === undefined ? {} : { caCertificate }) };
+  const base = {
+    registry: registry.replace(/\/+$/, ""),
+    plainHttp,
+    ...(caCertificate === undefined ? {} : { caCertificate }),
+  };
   if (ecr && (username !== undefined || password !== undefined))
     return stop("ParamsInvalid", "give `ecr`, or `username` and `password`, but not both");
   if (ecr) {
     const got = await ecrLoginFor(ecr, context);
     return got.kind === "done" ? done({ ...base, username: got.value.username, password: got.value.password }) : got;
   }
-  if ((username === undefined) !== (password === undefined)) return stop("ParamsInvalid", "a login has both `username` and `password`");
+  if ((username === undefined) !== (password === undefined))
+    return stop("ParamsInvalid", "a login has both `username` and `password`");
   if (username?.includes(":")) return stop("ParamsInvalid", "a user name with a colon cannot be sent");
   return done({ ...base, ...(username === undefined ? {} : { username, password: password! }) });
 }

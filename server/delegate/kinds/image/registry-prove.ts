@@ -16,16 +16,19 @@ export async function proveLogin(login: RegistryLogin, context: TaskContext): Pr
       const first = await ask({});
       if (first.kind === "again") return again("RegistryUnreachable", first.message);
       if (first.kind !== "done") return first;
-      if (first.value.status === 200) return stop("LoginNotAsked", `${registry} needs no login, so this login cannot be checked`);
+      if (first.value.status === 200)
+        return stop("LoginNotAsked", `${registry} needs no login, so this login cannot be checked`);
       if (first.value.status === 429 || first.value.status >= 500)
         return again("RegistryFailed", `${registry} answered ${first.value.status}`);
-      if (first.value.status !== 401) return stop("NoRegistry", `${registry} is not a registry: it answered ${first.value.status} to /v2/`);
+      if (first.value.status !== 401)
+        return stop("NoRegistry", `${registry} is not a registry: it answered ${first.value.status} to /v2/`);
       const authorization = await authorize(first.value, { login, origin, context });
       if (authorization.kind !== "done") return authorization;
       const second = await ask({ authorization: authorization.value });
       if (second.kind !== "done") return second;
       if (second.value.status === 200) return done(undefined);
-      if (second.value.status === 401 || second.value.status === 403) return refusedLogin(registry, login, second.value);
+      if (second.value.status === 401 || second.value.status === 403)
+        return refusedLogin(registry, login, second.value);
       return again("RegistryFailed", `${registry} answered ${second.value.status}`);
     },
     context.signal,

@@ -18,7 +18,10 @@ afterAll(() => c?.stop());
 
 type Apply = Schemas["TaskParamsKubernetesApply"];
 const apply = (params: Partial<Apply>, timeoutSeconds = 240, log: string[] = []) =>
-  c.bench.run(kubernetesApply, { cluster: c.access, namespace: "default", ...params } as Apply, { timeoutSeconds, log });
+  c.bench.run(kubernetesApply, { cluster: c.access, namespace: "default", ...params } as Apply, {
+    timeoutSeconds,
+    log,
+  });
 
 describe("kubernetes.apply", () => {
   test("makes objects in an order in which they can be made: a namespace and a definition before what needs them", async () => {
@@ -43,7 +46,10 @@ describe("kubernetes.apply", () => {
       ((await apply({ manifests, ...more })).outputs!.objects as { result: string }[]).map(({ result }) => result);
     expect(await results(configMap("a1") + configMap("a2"))).toEqual(["created", "created"]);
     expect(await results(configMap("a1") + configMap("a2", { a: "2" }))).toEqual(["unchanged", "configured"]);
-    expect(await results(configMap("a1", { a: "3" }) + configMap("a2", { a: "2" }), { dryRun: true })).toEqual(["configured", "unchanged"]);
+    expect(await results(configMap("a1", { a: "3" }) + configMap("a2", { a: "2" }), { dryRun: true })).toEqual([
+      "configured",
+      "unchanged",
+    ]);
     expect((await c.get(RESOURCES.configMap, "a1"))?.data).toEqual({ a: "1" });
   });
 
@@ -77,9 +83,16 @@ describe("kubernetes.apply", () => {
     ],
     [
       "a file that is none, by its name",
-      { given: { source: { files: { "a/b.yaml": "kind: [" } } }, reason: "ManifestInvalid", says: /^a\/b\.yaml: line 1: / },
+      {
+        given: { source: { files: { "a/b.yaml": "kind: [" } } },
+        reason: "ManifestInvalid",
+        says: /^a\/b\.yaml: line 1: /,
+      },
     ],
-    ["an object without a kind", { given: { manifests: "metadata: { name: x }" }, reason: "ManifestInvalid", says: /no kind/ }],
+    [
+      "an object without a kind",
+      { given: { manifests: "metadata: { name: x }" }, reason: "ManifestInvalid", says: /no kind/ },
+    ],
     ["nothing to apply", { given: { manifests: "# nothing" }, reason: "NoManifests", says: /no object/ }],
     ["no manifests at all", { given: {}, reason: "ParamsInvalid", says: /`manifests` or a `source`/ }],
     [
@@ -100,7 +113,11 @@ describe("kubernetes.apply", () => {
     ],
     [
       "a field that is not there",
-      { given: { manifests: `${configMap("bad")}`.replace("\ndata:", "\ndato:") }, reason: "Invalid", says: /ConfigMap.*bad.*dato/ },
+      {
+        given: { manifests: `${configMap("bad")}`.replace("\ndata:", "\ndato:") },
+        reason: "Invalid",
+        says: /ConfigMap.*bad.*dato/,
+      },
     ],
     [
       "a namespace that is not there",
@@ -118,7 +135,10 @@ describe("kubernetes.apply", () => {
         says: /ConfigMap default\/twice is there twice/,
       },
     ],
-    ["a path that leads out", { given: { source: { files: { "a.yaml": "{}" } }, path: "b" }, reason: "PathNotFound", says: /no "b"/ }],
+    [
+      "a path that leads out",
+      { given: { source: { files: { "a.yaml": "{}" } }, path: "b" }, reason: "PathNotFound", says: /no "b"/ },
+    ],
     [
       "files for Kustomize",
       {
@@ -157,7 +177,11 @@ describe("kubernetes.apply", () => {
     ],
     [
       "no cluster at all",
-      { given: { manifests: configMap("x"), cluster: undefined }, reason: "NoCluster", says: /does not run in a cluster/ },
+      {
+        given: { manifests: configMap("x"), cluster: undefined },
+        reason: "NoCluster",
+        says: /does not run in a cluster/,
+      },
     ],
   ];
   test.each(failures)("refuses %s", async (_name, { given, reason, says }) => {
@@ -174,7 +198,10 @@ describe("kubernetes.apply", () => {
       data: { a: "theirs" },
     });
     const ran = await apply({ manifests: configMap("theirs", { a: "ours" }) });
-    expect([ran.reason, ran.message]).toEqual(["FieldConflict", expect.stringMatching(/conflict with "somebody".*\.data\.a; .*`force`/)]);
+    expect([ran.reason, ran.message]).toEqual([
+      "FieldConflict",
+      expect.stringMatching(/conflict with "somebody".*\.data\.a; .*`force`/),
+    ]);
     expect((await apply({ manifests: configMap("theirs", { a: "ours" }), force: true })).outcome).toBe("succeeded");
   });
 
@@ -183,7 +210,9 @@ describe("kubernetes.apply", () => {
     const ran = await apply({ manifests: configMap("before") + deployment("fixed", "x:1", "other"), wait: false });
     expect([ran.reason, ran.message]).toEqual([
       "FieldImmutable",
-      expect.stringMatching(/Deployment.*fixed.*immutable; delete the object first.*\(1 of 2 objects had been applied; those stay\)/s),
+      expect.stringMatching(
+        /Deployment.*fixed.*immutable; delete the object first.*\(1 of 2 objects had been applied; those stay\)/s,
+      ),
     ]);
     expect(ran.outputs!.objects).toHaveLength(1);
   });
@@ -204,10 +233,19 @@ describe("kubernetes.apply", () => {
       JSON.parse(c.access.kubeconfig!).clusters[0].cluster["certificate-authority-data"],
       "base64",
     ).toString();
-    const ran = await apply({ manifests: configMap("by-token", { token }), cluster: { server: c.api.url, token, caCertificate } });
+    const ran = await apply({
+      manifests: configMap("by-token", { token }),
+      cluster: { server: c.api.url, token, caCertificate },
+    });
     expect(ran.outcome).toBe("succeeded");
-    const wrong = await apply({ manifests: configMap("x"), cluster: { server: c.api.url, token: "wrong-token", caCertificate } });
-    expect([wrong.reason, wrong.message]).toEqual(["Unauthorized", expect.stringMatching(/does not accept the credentials/)]);
+    const wrong = await apply({
+      manifests: configMap("x"),
+      cluster: { server: c.api.url, token: "wrong-token", caCertificate },
+    });
+    expect([wrong.reason, wrong.message]).toEqual([
+      "Unauthorized",
+      expect.stringMatching(/does not accept the credentials/),
+    ]);
   });
 
   test("waits until a workload is rolled out, and says for what", async () => {
@@ -234,15 +272,28 @@ describe("kubernetes.apply", () => {
       spec: { containers },
     });
     const startedAt = new Date().toISOString();
-    const container = { name: "c", image: "x:1", imageID: "x", ready: true, restartCount: 3, state: { running: { startedAt } } };
-    await c.status(POD, "loops-1", { phase: "Running", conditions: [{ type: "Ready", status: "True" }], containerStatuses: [container] });
+    const container = {
+      name: "c",
+      image: "x:1",
+      imageID: "x",
+      ready: true,
+      restartCount: 3,
+      state: { running: { startedAt } },
+    };
+    await c.status(POD, "loops-1", {
+      phase: "Running",
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [container],
+    });
     const { generation } = (await c.get(WORKLOADS.Deployment, "loops"))!.metadata;
     const all = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
     await c.status(WORKLOADS.Deployment, "loops", { observedGeneration: generation, ...all });
     const ran = await running;
     expect([ran.reason, ran.message]).toEqual([
       "NotReady",
-      expect.stringMatching(/container c of Pod loops-1 has just started after 3 restarts; without a readiness probe .* run for 20 s/),
+      expect.stringMatching(
+        /container c of Pod loops-1 has just started after 3 restarts; without a readiness probe .* run for 20 s/,
+      ),
     ]);
   });
 

@@ -47,15 +47,25 @@ export async function applyOne(target: TaskObject, options: ApplyOptions): Promi
 }
 
 /** An object that has only the beginning of a name is another one each time. */
-async function create(object: KubeObject, resource: Resource, { cluster, dryRun }: ApplyOptions): Promise<Outcome<Applied>> {
+async function create(
+  object: KubeObject,
+  resource: Resource,
+  { cluster, dryRun }: ApplyOptions,
+): Promise<Outcome<Applied>> {
   const query = { fieldManager: FIELD_MANAGER, ...(dryRun ? { dryRun: "All" } : {}) };
-  const made = await cluster.client.json("POST", resourcePath(resource, object.metadata.namespace), { body: object, query });
+  const made = await cluster.client.json("POST", resourcePath(resource, object.metadata.namespace), {
+    body: object,
+    query,
+  });
   return made.kind === "done" ? done({ object: made.value, resource, result: "created" }) : made;
 }
 
 function resultOf(before: Outcome<KubeObject>, after: KubeObject, dryRun: boolean): Applied["result"] {
-  if (before.kind !== "done") return before.reason === KUBE.notFound || before.reason === KUBE.namespaceNotFound ? "created" : "configured";
-  const same = dryRun ? sameButTimes(before.value, after) : before.value.metadata.resourceVersion === after.metadata.resourceVersion;
+  if (before.kind !== "done")
+    return before.reason === KUBE.notFound || before.reason === KUBE.namespaceNotFound ? "created" : "configured";
+  const same = dryRun
+    ? sameButTimes(before.value, after)
+    : before.value.metadata.resourceVersion === after.metadata.resourceVersion;
   return same ? "unchanged" : "configured";
 }
 
@@ -78,20 +88,32 @@ function sorted(value: unknown): unknown {
   );
 }
 
-async function established(client: Cluster["client"], resource: Resource, name: string, signal: AbortSignal): Promise<Failure | undefined> {
+async function established(
+  client: Cluster["client"],
+  resource: Resource,
+  name: string,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
   const ends = performance.now() + ESTABLISHED_MS;
   while (!signal.aborted) {
     const read = await client.get(resource, undefined, name);
     const conditions: { type: string; status: string; message?: string }[] =
       read.kind === "done" ? (read.value.status?.conditions ?? []) : [];
     const refused = conditions.find((c) => c.type === "NamesAccepted" && c.status === "False");
-    if (refused) return stop("NotEstablished", `CustomResourceDefinition ${name}: ${refused.message ?? "its names are not accepted"}`);
+    if (refused)
+      return stop(
+        "NotEstablished",
+        `CustomResourceDefinition ${name}: ${refused.message ?? "its names are not accepted"}`,
+      );
     if (conditions.some((c) => c.type === "Established" && c.status === "True")) {
       client.discovery.forget();
       return undefined;
     }
     if (performance.now() > ends)
-      return again("NotEstablished", `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`);
+      return again(
+        "NotEstablished",
+        `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`,
+      );
     await pause(100, signal);
   }
   return stop("Ended", "it was ended");

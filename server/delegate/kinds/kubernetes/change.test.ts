@@ -37,11 +37,11 @@ describe("kubernetes.delete", () => {
       wait: true,
     });
     expect(ran.outcome).toBe("succeeded");
-    expect((ran.outputs!.objects as { name: string; result: string }[]).map(({ name, result }) => `${name} ${result}`).sort()).toEqual([
-      "d1 deleted",
-      "d2 deleted",
-      "d3 absent",
-    ]);
+    expect(
+      (ran.outputs!.objects as { name: string; result: string }[])
+        .map(({ name, result }) => `${name} ${result}`)
+        .sort(),
+    ).toEqual(["d1 deleted", "d2 deleted", "d3 absent"]);
     expect(await c.get(RESOURCES.configMap, "d1")).toBeUndefined();
   });
 
@@ -62,7 +62,13 @@ describe("kubernetes.delete", () => {
   test("a definition goes with its objects, and once more without any of them", async () => {
     const manifests = `${crd}apiVersion: test.example/v1\nkind: Gadget\nmetadata: { name: last }\n`;
     await apply({ manifests });
-    const params = { cluster: c.access, namespace: "default", manifests, propagation: "background" as const, wait: true };
+    const params = {
+      cluster: c.access,
+      namespace: "default",
+      manifests,
+      propagation: "background" as const,
+      wait: true,
+    };
     expect((await c.bench.run(kubernetesDelete, params)).outcome).toBe("succeeded");
     const again = await c.bench.run(kubernetesDelete, params);
     expect([again.outcome, (again.outputs!.objects as { result: string }[]).map(({ result }) => result)]).toEqual([
@@ -73,7 +79,10 @@ describe("kubernetes.delete", () => {
 });
 
 describe("kubernetes.rollout", () => {
-  const rollout = (action: Schemas["TaskParamsKubernetesRollout"]["action"], more: Partial<Schemas["TaskParamsKubernetesRollout"]> = {}) =>
+  const rollout = (
+    action: Schemas["TaskParamsKubernetesRollout"]["action"],
+    more: Partial<Schemas["TaskParamsKubernetesRollout"]> = {},
+  ) =>
     c.bench.run(kubernetesRollout, {
       cluster: c.access,
       namespace: "default",
@@ -89,7 +98,13 @@ describe("kubernetes.rollout", () => {
     await c.client.mergePatch(WORKLOADS.Deployment, "default", "rolls", {
       metadata: { annotations: { "deployment.kubernetes.io/revision": "2" } },
     });
-    const owner = { apiVersion: "apps/v1", kind: "Deployment", name: "rolls", uid: live.metadata.uid!, controller: true };
+    const owner = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      name: "rolls",
+      uid: live.metadata.uid!,
+      controller: true,
+    };
     for (const [number, image] of [
       ["1", "x:1"],
       ["2", "x:2"],
@@ -105,7 +120,12 @@ describe("kubernetes.rollout", () => {
       const template = { metadata: { labels }, spec: { containers: [{ name: "c", image }] } };
       await c.client.create(
         { ...WORKLOADS.Deployment, kind: "ReplicaSet", plural: "replicasets" },
-        { apiVersion: "apps/v1", kind: "ReplicaSet", metadata, spec: { replicas: 0, selector: { matchLabels: labels }, template } },
+        {
+          apiVersion: "apps/v1",
+          kind: "ReplicaSet",
+          metadata,
+          spec: { replicas: 0, selector: { matchLabels: labels }, template },
+        },
       );
     }
   });
@@ -118,7 +138,10 @@ describe("kubernetes.rollout", () => {
     const before = await template();
     expect((await rollout("restart")).outcome).toBe("succeeded");
     const { metadata, ...after } = await template();
-    expect([metadata.annotations["kubectl.kubernetes.io/restartedAt"], after]).toEqual([expect.any(String), { spec: before.spec }]);
+    expect([metadata.annotations["kubectl.kubernetes.io/restartedAt"], after]).toEqual([
+      expect.any(String),
+      { spec: before.spec },
+    ]);
   });
   test("pause stops it, and what cannot be done then is refused; resume lets it go on", async () => {
     expect((await rollout("pause")).outcome).toBe("succeeded");
@@ -138,6 +161,8 @@ describe("kubernetes.rollout", () => {
     ]);
   });
   test("one that is not there is named", async () => {
-    expect((await rollout("status", { name: "nobody" })).message).toMatch(/apps\/Deployment default\/nobody: .*not found/);
+    expect((await rollout("status", { name: "nobody" })).message).toMatch(
+      /apps\/Deployment default\/nobody: .*not found/,
+    );
   });
 });

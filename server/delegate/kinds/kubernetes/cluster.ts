@@ -88,7 +88,10 @@ function fromKubeconfig(text: string, name: string | undefined, context: TaskCon
 
 function fromServer(server: string, { token, caCertificate }: Access, context: TaskContext): Outcome<Read> {
   if (!token) return stop("ParamsInvalid", "/params/cluster: `server` needs a `token`");
-  const cluster = { server, ...(caCertificate ? { "certificate-authority-data": Buffer.from(caCertificate).toString("base64") } : {}) };
+  const cluster = {
+    server,
+    ...(caCertificate ? { "certificate-authority-data": Buffer.from(caCertificate).toString("base64") } : {}),
+  };
   const text = oneContext(cluster, { token }, "default");
   return reachable({ config: parseKubeconfig(text), text }, context);
 }
@@ -98,17 +101,30 @@ function ownCluster({ context: name }: Access, context: TaskContext): Outcome<Re
   const { env } = context;
   const path = env.KUBECONFIG;
   if (path) {
-    const config = parseKubeconfig(readFileSync(path, "utf8"), { context: name, folder: join(path, ".."), exec: pluginIn(context) });
+    const config = parseKubeconfig(readFileSync(path, "utf8"), {
+      context: name,
+      folder: join(path, ".."),
+      exec: pluginIn(context),
+    });
     return reachable({ config, path }, context);
   }
   if (!env.KUBERNETES_SERVICE_HOST)
-    return stop("NoCluster", "the delegate does not run in a cluster; give /params/cluster a `kubeconfig`, or `server` and `token`");
+    return stop(
+      "NoCluster",
+      "the delegate does not run in a cluster; give /params/cluster a `kubeconfig`, or `server` and `token`",
+    );
   let config: KubeConfig;
   try {
-    config = loadConfig({ KUBERNETES_SERVICE_HOST: env.KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT: env.KUBERNETES_SERVICE_PORT });
+    config = loadConfig({
+      KUBERNETES_SERVICE_HOST: env.KUBERNETES_SERVICE_HOST,
+      KUBERNETES_SERVICE_PORT: env.KUBERNETES_SERVICE_PORT,
+    });
   } catch {
     const how = "install it with other `permissions` (its chart's level is `none` by default), or give /params/cluster";
-    return stop("NoClusterRights", `the delegate has no rights in its cluster: no service account's token is in its Pod; ${how}`);
+    return stop(
+      "NoClusterRights",
+      `the delegate has no rights in its cluster: no service account's token is in its Pod; ${how}`,
+    );
   }
   const cluster = { server: config.server, "certificate-authority": join(ACCOUNT, "ca.crt") };
   return done({ config, text: oneContext(cluster, { tokenFile: join(ACCOUNT, "token") }, config.namespace) });
@@ -118,7 +134,8 @@ function ownCluster({ context: name }: Access, context: TaskContext): Outcome<Re
 function reachable(read: Read, { env }: TaskContext): Outcome<Read> {
   const { config } = read;
   const url = URL.canParse(config.server) ? new URL(config.server) : undefined;
-  if (!url || isMetadata(url.hostname)) return stop("KubeconfigInvalid", `${config.server} is not the address of a cluster`);
+  if (!url || isMetadata(url.hostname))
+    return stop("KubeconfigInvalid", `${config.server} is not the address of a cluster`);
   const proxies = proxySettings(env);
   if (!config.proxyUrl && proxyOf(url.origin, proxies)) config.proxyUrl = proxies.httpsProxy;
   if (!config.ca && env.SSL_CERT_FILE) config.ca = readFileSync(env.SSL_CERT_FILE, "utf8");

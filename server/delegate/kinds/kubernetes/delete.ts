@@ -37,7 +37,8 @@ export async function deleteOne({ object, resource }: TaskObject, options: Delet
   const { namespace, name } = object.metadata;
   const ask = () => cluster.client.delete(resource, namespace, name, { propagation: POLICIES[propagation] });
   const answer = await patiently(ask, signal, PATIENCE_MS);
-  if (answer.kind !== "done") return [KUBE.notFound, KUBE.namespaceNotFound].includes(answer.reason as "NotFound") ? absent : answer;
+  if (answer.kind !== "done")
+    return [KUBE.notFound, KUBE.namespaceNotFound].includes(answer.reason as "NotFound") ? absent : answer;
   const { metadata, details } = answer.value as Partial<KubeObject> & { details?: { uid?: string } };
   const uid = metadata?.uid ?? details?.uid;
   return done({ object, resource, result: "deleted", ...(uid ? { uid } : {}) });
@@ -55,8 +56,10 @@ export async function waitGone(
     for (const one of pending.keys()) {
       const { namespace, name } = one.object.metadata;
       const read = await cluster.client.get(one.resource!, namespace, name);
-      if (read.kind === "done" && (!one.uid || read.value.metadata.uid === one.uid)) pending.set(one, holder(read.value));
-      else if (read.kind === "done" || read.reason === KUBE.notFound || read.reason === KUBE.kindNotFound) pending.delete(one);
+      if (read.kind === "done" && (!one.uid || read.value.metadata.uid === one.uid))
+        pending.set(one, holder(read.value));
+      else if (read.kind === "done" || read.reason === KUBE.notFound || read.reason === KUBE.kindNotFound)
+        pending.delete(one);
       else if (read.kind === "stop") {
         const { reason, message } = explain(read, describe(one.object));
         return stop(reason, `${message} (it is read to wait for its end; \`wait: false\` does without)`);
@@ -67,7 +70,8 @@ export async function waitGone(
       .map(([{ object }, why]) => `${describe(object)} is still there${why ? `: ${why}` : ""}`)
       .join("; ");
     const more = pending.size > 3 ? `; and ${pending.size - 3} more` : "";
-    if (pending.size && performance.now() > until) return stop("NotGone", `not gone in the task's time: ${text}${more}`);
+    if (pending.size && performance.now() > until)
+      return stop("NotGone", `not gone in the task's time: ${text}${more}`);
     if (performance.now() > sayAt && text !== said) {
       sayAt = performance.now() + SAY_MS;
       said = text;
@@ -80,7 +84,9 @@ export async function waitGone(
 
 /** What keeps an object that has been deleted. */
 function holder(object: KubeObject): string {
-  const left = conditionsOf(object).filter((c) => c.status === "True" && /ContentRemaining|FinalizersRemaining|Failure/.test(c.type ?? ""));
+  const left = conditionsOf(object).filter(
+    (c) => c.status === "True" && /ContentRemaining|FinalizersRemaining|Failure/.test(c.type ?? ""),
+  );
   if (left.length) return left.map((c) => c.message).join("; ");
   const finalizers = object.metadata.finalizers?.filter((name) => name !== "foregroundDeletion") ?? [];
   if (finalizers.length) return `the finalizers ${finalizers.join(", ")} hold it until their controllers take them off`;

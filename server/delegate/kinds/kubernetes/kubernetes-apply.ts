@@ -18,7 +18,8 @@ export const kubernetesApply: TaskKindHandler<Schemas["TaskParamsKubernetesApply
 
   async run({ cluster: access, namespace, force = false, dryRun = false, wait = true, ...from }, context) {
     const until = waitUntil(context);
-    if (!from.source && from.manifests === undefined) return failed("ParamsInvalid", "/params: give `manifests` or a `source`");
+    if (!from.source && from.manifests === undefined)
+      return failed("ParamsInvalid", "/params: give `manifests` or a `source`");
     const read = await readManifests(from, context);
     if (read.kind !== "done") return failed(read.reason, read.message);
     if (read.value.length === 0) return failed("NoManifests", "there is no object in the manifests");

@@ -41,10 +41,14 @@ export const kubernetesDelete: TaskKindHandler<Schemas["TaskParamsKubernetesDele
           return failed(reason, message, outputs());
         }
         deleted.push(one.value);
-        await context.progress(`${describe(one.value.object)} ${one.value.result === "absent" ? "is not there" : "deleted"}`);
+        await context.progress(
+          `${describe(one.value.object)} ${one.value.result === "absent" ? "is not there" : "deleted"}`,
+        );
       }
       const failure = wait ? await waitGone(deleted, { cluster, context, until }) : undefined;
-      return failure ? failed(failure.reason, failure.message, outputs()) : { outcome: "succeeded", outputs: outputs() };
+      return failure
+        ? failed(failure.reason, failure.message, outputs())
+        : { outcome: "succeeded", outputs: outputs() };
     } finally {
       await cluster.close();
     }

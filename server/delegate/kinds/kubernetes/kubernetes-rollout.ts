@@ -40,8 +40,13 @@ export const kubernetesRollout: TaskKindHandler<Params> = {
       const after = await cluster.client.get(WORKLOADS[kind], namespace, name);
       if (after.kind !== "done") return refused(after);
       const revisions = await revisionsOf(cluster, after.value);
-      const outputs = { revision: currentOf(after.value, revisions.kind === "done" ? revisions.value : []), ...counts(after.value) };
-      await context.progress(`${what}: revision ${outputs.revision || "unknown"}, ${outputs.ready} of ${outputs.wanted} ready`);
+      const outputs = {
+        revision: currentOf(after.value, revisions.kind === "done" ? revisions.value : []),
+        ...counts(after.value),
+      };
+      await context.progress(
+        `${what}: revision ${outputs.revision || "unknown"}, ${outputs.ready} of ${outputs.wanted} ready`,
+      );
       return failure ? failed(failure.reason, failure.message, outputs) : { outcome: "succeeded", outputs };
     } finally {
       await cluster.close();
@@ -80,13 +85,20 @@ async function act(
       if (revisions.kind !== "done") return revisions;
       const found = previousOf(live, revisions.value, toRevision);
       if (found.kind !== "done") return found;
-      await context.progress(`${what} goes back from revision ${currentOf(live, revisions.value)} to ${found.value.number}`);
+      await context.progress(
+        `${what} goes back from revision ${currentOf(live, revisions.value)} to ${found.value.number}`,
+      );
       return send(cluster, live, found.value.patch.body, found.value.patch.contentType);
     }
   }
 }
 
-function send({ client }: Cluster, { kind, metadata }: KubeObject, body: unknown, contentType: string): Promise<Outcome<KubeObject>> {
+function send(
+  { client }: Cluster,
+  { kind, metadata }: KubeObject,
+  body: unknown,
+  contentType: string,
+): Promise<Outcome<KubeObject>> {
   const path = resourcePath(WORKLOADS[kind as keyof typeof WORKLOADS], metadata.namespace, metadata.name);
   return client.json("PATCH", path, { body, contentType, query: { fieldManager: FIELD_MANAGER } });
 }

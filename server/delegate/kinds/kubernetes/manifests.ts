@@ -40,7 +40,11 @@ export async function readManifests(
   return done(objects);
 }
 
-async function readFiles(workspace: string, folder: string, path: string): Promise<Outcome<{ name: string; text: string }[]>> {
+async function readFiles(
+  workspace: string,
+  folder: string,
+  path: string,
+): Promise<Outcome<{ name: string; text: string }[]>> {
   const root = await findTaskPath(workspace, folder, path);
   if (root.kind !== "done") return root;
   const found: string[] = [];
@@ -67,7 +71,8 @@ async function readFiles(workspace: string, folder: string, path: string): Promi
     bytes += file.value.size;
     const text = bytes > MAX_BYTES ? "" : await file.value.text(MAX_BYTES);
     await file.value.close();
-    if (bytes > MAX_BYTES) return stop("TooLarge", `the manifests of ${path} have more than ${MAX_BYTES / 2 ** 20} MiB`);
+    if (bytes > MAX_BYTES)
+      return stop("TooLarge", `the manifests of ${path} have more than ${MAX_BYTES / 2 ** 20} MiB`);
     texts.push({ name, text });
   }
   return done(texts);

@@ -47,7 +47,8 @@ export async function troubleOf(client: KubeClient, object: KubeObject, withLog:
     return { ...trouble, reasons: event ? [event] : ["it has no Pods yet"] };
   }
   const unready = pods.filter((pod) => !isReady(pod));
-  for (const pod of unready.slice(0, SHOWN)) trouble.reasons.push(`Pod ${pod.metadata.name}: ${await whyPod(client, pod, trouble)}`);
+  for (const pod of unready.slice(0, SHOWN))
+    trouble.reasons.push(`Pod ${pod.metadata.name}: ${await whyPod(client, pod, trouble)}`);
   if (unready.length > SHOWN) trouble.reasons.push(`and ${unready.length - SHOWN} more Pods`);
   if (withLog) {
     for (const pod of unready) {
@@ -68,7 +69,8 @@ export async function podsOf(client: KubeClient, object: KubeObject): Promise<Ku
   if (listed.kind !== "done") return `its Pods cannot be looked at: ${listed.message}`;
   const made = (pod: KubeObject) => Date.parse(pod.metadata.creationTimestamp ?? "") || 0;
   const pods = listed.value.items.filter((pod) => !pod.metadata.deletionTimestamp).sort((a, b) => made(b) - made(a));
-  const hash = (pod?: KubeObject) => pod?.metadata.labels?.["pod-template-hash"] ?? pod?.metadata.labels?.["controller-revision-hash"];
+  const hash = (pod?: KubeObject) =>
+    pod?.metadata.labels?.["pod-template-hash"] ?? pod?.metadata.labels?.["controller-revision-hash"];
   return pods.filter((pod) => hash(pod) === hash(pods[0]));
 }
 
@@ -81,7 +83,9 @@ async function whyPod(client: KubeClient, pod: KubeObject, trouble: Trouble): Pr
       trouble.broken = true;
       trouble.hopeless ||= HOPELESS.test(reason);
       const ended = container.lastState?.terminated;
-      const how = ended ? `it ${endOf(ended)}${container.restartCount ? `, ${container.restartCount} restarts` : ""}` : (message ?? "");
+      const how = ended
+        ? `it ${endOf(ended)}${container.restartCount ? `, ${container.restartCount} restarts` : ""}`
+        : (message ?? "");
       return `container ${container.name} is in ${reason}${how ? `: ${how}` : ""}`;
     }
     const ended = container.state?.terminated;
@@ -100,14 +104,27 @@ async function whyPod(client: KubeClient, pod: KubeObject, trouble: Trouble): Pr
 const endOf = ({ exitCode, reason, message }: { exitCode: number; reason?: string; message?: string }) =>
   `ended with ${reason && reason !== "Error" ? `${reason} (${exitCode})` : `exit code ${exitCode}`}${message ? `: ${message.trim()}` : ""}`;
 
-const crashed = ({ state, lastState }: Container) => Boolean(state?.terminated?.exitCode || lastState?.terminated?.exitCode);
+const crashed = ({ state, lastState }: Container) =>
+  Boolean(state?.terminated?.exitCode || lastState?.terminated?.exitCode);
 
-async function logOf(client: KubeClient, pod: KubeObject, container: Container): Promise<{ of: string; lines: string[] }> {
+async function logOf(
+  client: KubeClient,
+  pod: KubeObject,
+  container: Container,
+): Promise<{ of: string; lines: string[] }> {
   // A container that runs again has the log of its crash in the one before.
   const previous = container.state?.terminated === undefined;
-  const query = { container: container.name, tailLines: LOG_LINES, limitBytes: LOG_BYTES, ...(previous ? { previous: true } : {}) };
+  const query = {
+    container: container.name,
+    tailLines: LOG_LINES,
+    limitBytes: LOG_BYTES,
+    ...(previous ? { previous: true } : {}),
+  };
   const read = await client.text(`${resourcePath(PODS, pod.metadata.namespace, pod.metadata.name)}/log`, query);
-  const lines = read.kind === "done" ? read.value.split("\n").filter(Boolean).slice(-LOG_LINES) : [`it cannot be read: ${read.message}`];
+  const lines =
+    read.kind === "done"
+      ? read.value.split("\n").filter(Boolean).slice(-LOG_LINES)
+      : [`it cannot be read: ${read.message}`];
   return { of: `${pod.metadata.name}/${container.name}`, lines };
 }
 
@@ -115,7 +132,8 @@ async function lastWarning(client: KubeClient, object: KubeObject): Promise<stri
   const fieldSelector = `involvedObject.uid=${object.metadata.uid},type=Warning`;
   const listed = await client.list(EVENTS, { namespace: object.metadata.namespace ?? "default", fieldSelector });
   if (listed.kind !== "done") return undefined;
-  const at = (event: KubeObject) => Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "") || 0;
+  const at = (event: KubeObject) =>
+    Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "") || 0;
   const last = listed.value.items.sort((a, b) => at(a) - at(b)).at(-1);
   return last && `${last.reason}: ${String(last.message ?? "").trim()}`;
 }

@@ -26,7 +26,8 @@ const CHECKS: Record<string, (object: KubeObject) => Readiness> = {
   "batch/Job": byHealth,
   "/Pod": pod,
   "/PersistentVolumeClaim": claim,
-  "/Namespace": ({ status = {} }) => (status.phase === "Active" ? ready() : waiting(`it is ${status.phase ?? "being made"}`)),
+  "/Namespace": ({ status = {} }) =>
+    status.phase === "Active" ? ready() : waiting(`it is ${status.phase ?? "being made"}`),
   "apiextensions.k8s.io/CustomResourceDefinition": definition,
   "apiregistration.k8s.io/APIService": (object) => byCondition(object, "Available"),
 };
@@ -54,7 +55,9 @@ function pod(object: KubeObject): Readiness {
   if (status.phase === "Succeeded") return ready();
   if (status.phase === "Failed") return failed(healthOf(object)?.message || "it has failed");
   const condition = conditionsOf(object).find((c) => c.type === "Ready");
-  return condition?.status === "True" ? ready() : waiting(condition?.message || `it is ${status.phase ?? "not scheduled yet"}`);
+  return condition?.status === "True"
+    ? ready()
+    : waiting(condition?.message || `it is ${status.phase ?? "not scheduled yet"}`);
 }
 
 function claim({ status = {} }: KubeObject): Readiness {

@@ -29,7 +29,9 @@ export async function revisionsOf({ client }: Cluster, workload: KubeObject): Pr
   const deployment = workload.kind === "Deployment";
   const listed = await client.list(deployment ? REPLICA_SETS : CONTROLLER_REVISIONS, { namespace: namespace! });
   if (listed.kind !== "done") return listed;
-  const own = listed.value.items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.controller));
+  const own = listed.value.items.filter(({ metadata }) =>
+    metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.controller),
+  );
   const found = own.map((one) => (deployment ? ofReplicaSet(one) : ofControllerRevision(one)));
   return done(found.filter(({ number }) => number > 0).sort((a, b) => a.number - b.number));
 }
@@ -57,11 +59,17 @@ export function currentOf(workload: KubeObject, revisions: readonly Revision[]):
 }
 
 /** The revision to go back to: the one that is named, or the one before the current one. */
-export function previousOf(workload: KubeObject, revisions: readonly Revision[], wanted: number | undefined): Outcome<Revision> {
+export function previousOf(
+  workload: KubeObject,
+  revisions: readonly Revision[],
+  wanted: number | undefined,
+): Outcome<Revision> {
   const current = currentOf(workload, revisions);
   const kept = revisions.map(({ number }) => number).join(", ") || "none";
   const found =
-    wanted === undefined ? revisions.filter(({ number }) => number < current).at(-1) : revisions.find((r) => r.number === wanted);
+    wanted === undefined
+      ? revisions.filter(({ number }) => number < current).at(-1)
+      : revisions.find((r) => r.number === wanted);
   if (found) return done(found);
   const which = wanted === undefined ? `a revision before ${current}` : `the revision ${wanted}`;
   return stop("RevisionNotFound", `${which} is not there; the cluster keeps ${kept}`);

@@ -15,16 +15,32 @@ const running = (startedAt: string, restartCount = 0) => ({ restartCount, state:
 const cases: [string, { given: KubeObject; runs: number; want: string | undefined }][] = [
   ["one that has just started waits", { given: pod(running(ago(0))), runs: 0, want: "has just started; .* for 5 s" }],
   ["one that has run for 5 s is ready", { given: pod(running(ago(0))), runs: 5, want: undefined }],
-  ["one that was restarted waits longer", { given: pod(running(ago(0), 1)), runs: 19, want: "after 1 restart; .* for 20 s" }],
-  ["one that was restarted and has run for 20 s is ready", { given: pod(running(ago(0), 2)), runs: 20, want: undefined }],
-  ["one that has run for a minute is ready at once, whatever came before", { given: pod(running(ago(61), 9)), runs: 0, want: undefined }],
+  [
+    "one that was restarted waits longer",
+    { given: pod(running(ago(0), 1)), runs: 19, want: "after 1 restart; .* for 20 s" },
+  ],
+  [
+    "one that was restarted and has run for 20 s is ready",
+    { given: pod(running(ago(0), 2)), runs: 20, want: undefined },
+  ],
+  [
+    "one that has run for a minute is ready at once, whatever came before",
+    { given: pod(running(ago(61), 9)), runs: 0, want: undefined },
+  ],
   ["a readiness probe is believed", { given: pod(running(ago(0)), { readinessProbe: {} }), runs: 0, want: undefined }],
   ["a startup probe is believed", { given: pod(running(ago(0)), { startupProbe: {} }), runs: 0, want: undefined }],
   [
     "one between two crashes waits",
-    { given: pod({ restartCount: 1, state: { waiting: { reason: "CrashLoopBackOff" } } }), runs: 0, want: "again and again" },
+    {
+      given: pod({ restartCount: 1, state: { waiting: { reason: "CrashLoopBackOff" } } }),
+      runs: 0,
+      want: "again and again",
+    },
   ],
-  ["one that crashed waits", { given: pod({ state: { terminated: { exitCode: 2 } } }), runs: 0, want: "ended with exit code 2" }],
+  [
+    "one that crashed waits",
+    { given: pod({ state: { terminated: { exitCode: 2 } } }), runs: 0, want: "ended with exit code 2" },
+  ],
   [
     "a Pod that has done its work is ready",
     { given: pod({ state: { terminated: { exitCode: 0 } } }, {}, "Succeeded"), runs: 0, want: undefined },

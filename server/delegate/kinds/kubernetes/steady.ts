@@ -43,12 +43,16 @@ export class Steadiness {
   unsteady(pod: KubeObject): Unsteady | undefined {
     if (pod.status?.phase === "Succeeded") return undefined;
     const probed = new Set<string>();
-    for (const { name, readinessProbe, startupProbe } of pod.spec?.containers ?? []) if (readinessProbe || startupProbe) probed.add(name);
+    for (const { name, readinessProbe, startupProbe } of pod.spec?.containers ?? [])
+      if (readinessProbe || startupProbe) probed.add(name);
     for (const container of (pod.status?.containerStatuses ?? []) as Container[]) {
       if (probed.has(container.name)) continue;
       const why = this.#whyNot(pod, container);
       if (why)
-        return { why: `container ${container.name} of Pod ${pod.metadata.name} ${why}`, restarted: (container.restartCount ?? 0) > 0 };
+        return {
+          why: `container ${container.name} of Pod ${pod.metadata.name} ${why}`,
+          restarted: (container.restartCount ?? 0) > 0,
+        };
     }
     return undefined;
   }

@@ -16,7 +16,11 @@ export interface TaskObject {
  * The objects in the order in which they can be made, each with its kind as the cluster serves it and with a namespace where it needs one.
  * Before anything is changed it is certain that every kind is there, or comes with the same objects.
  */
-export async function targetsOf(objects: readonly KubeObject[], namespace: string, cluster: Cluster): Promise<Outcome<TaskObject[]>> {
+export async function targetsOf(
+  objects: readonly KubeObject[],
+  namespace: string,
+  cluster: Cluster,
+): Promise<Outcome<TaskObject[]>> {
   const defined = new Set(objects.flatMap(definedKinds));
   const targets: TaskObject[] = [];
   const unknown: string[] = [];
@@ -53,5 +57,7 @@ export function definedKinds({ kind, spec }: KubeObject): string[] {
 
 function elsewhere({ client }: Cluster, { apiVersion, kind }: KubeObject): string {
   const versions = client.discovery.named(kind).filter((version) => version !== apiVersion);
-  return versions.length ? `; it serves ${kind} as ${versions.slice(0, 5).join(", ")}` : "; its CustomResourceDefinition may be missing";
+  return versions.length
+    ? `; it serves ${kind} as ${versions.slice(0, 5).join(", ")}`
+    : "; its CustomResourceDefinition may be missing";
 }

@@ -70,7 +70,11 @@ export async function waitReady(all: readonly Waited[], options: WaitOptions): P
   return undefined;
 }
 
-async function look(pending: readonly Pending[], { cluster }: WaitOptions, steadiness: Steadiness): Promise<Failure | undefined> {
+async function look(
+  pending: readonly Pending[],
+  { cluster }: WaitOptions,
+  steadiness: Steadiness,
+): Promise<Failure | undefined> {
   const queue = [...pending];
   let failure: Failure | undefined;
   const work = async () => {
@@ -85,8 +89,11 @@ async function look(pending: readonly Pending[], { cluster }: WaitOptions, stead
         one.restarted = unsteady?.restarted ?? false;
       } else if (read.kind === "stop") {
         const what = describe(one.object);
-        const gone = read.reason === KUBE.notFound ? stop("ObjectGone", `${what} was deleted while it was waited for`) : undefined;
-        failure = gone ?? stop(read.reason, `${explain(read, what).message} (it is read to wait for it; \`wait: false\` does without)`);
+        const gone =
+          read.reason === KUBE.notFound ? stop("ObjectGone", `${what} was deleted while it was waited for`) : undefined;
+        failure =
+          gone ??
+          stop(read.reason, `${explain(read, what).message} (it is read to wait for it; \`wait: false\` does without)`);
       }
       // What may pass is asked again.
     }
@@ -99,7 +106,13 @@ async function look(pending: readonly Pending[], { cluster }: WaitOptions, stead
 async function judge({ client }: Cluster, object: KubeObject): Promise<Readiness> {
   const now = readiness(object);
   if (object.kind !== "PersistentVolumeClaim" || now.state !== "waiting" || !object.spec?.storageClassName) return now;
-  const classes: Resource = { group: "storage.k8s.io", version: "v1", kind: "StorageClass", plural: "storageclasses", namespaced: false };
+  const classes: Resource = {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "StorageClass",
+    plural: "storageclasses",
+    namespaced: false,
+  };
   const read: Outcome<KubeObject> = await client.get(classes, undefined, object.spec.storageClassName);
   const late = read.kind === "done" && read.value.volumeBindingMode === "WaitForFirstConsumer";
   return late ? { state: "ready", why: "it is bound with its first Pod" } : now;
@@ -125,7 +138,11 @@ function waitingFor(pending: readonly Pending[]): string {
 
 const nameOf = ({ object }: Pending) => describe(object);
 
-async function giveUp(pending: readonly Pending[], reason: string, { cluster, context }: WaitOptions): Promise<Failure> {
+async function giveUp(
+  pending: readonly Pending[],
+  reason: string,
+  { cluster, context }: WaitOptions,
+): Promise<Failure> {
   const parts: string[] = [];
   for (const one of pending.slice(0, 3)) {
     const trouble = startsPods(one.object) ? await troubleOf(cluster.client, one.object, true) : undefined;

@@ -28,7 +28,13 @@ test("the answer becomes outputs", async () => {
 
 test("a body is sent, with the headers that are given", async () => {
   const url = `${store.url}/new.json?key=value-of-the-query`;
-  const sent = { url, method: "PUT" as const, body: '{"a":1}', headers: { "X-Own": "1", "content-type": "application/json" }, ...login };
+  const sent = {
+    url,
+    method: "PUT" as const,
+    body: '{"a":1}',
+    headers: { "X-Own": "1", "content-type": "application/json" },
+    ...login,
+  };
   const result = await bench.run(httpRequest, { ...sent, expectStatus: [201] });
   expect(result).toMatchObject({ outcome: "succeeded", outputs: { status: 201 } });
   expect(store.files.get("/new.json")!.toString()).toBe('{"a":1}');
@@ -53,7 +59,9 @@ test.each<[string, object, string, RegExp]>([
 test("it is tried again as often as is asked, and not more", async () => {
   const before = store.requests.length;
   store.fail("GET", { status: 503, times: 1 });
-  expect(await bench.run(httpRequest, { url: `${store.url}/it.txt`, ...login, retries: 2 })).toMatchObject({ outcome: "succeeded" });
+  expect(await bench.run(httpRequest, { url: `${store.url}/it.txt`, ...login, retries: 2 })).toMatchObject({
+    outcome: "succeeded",
+  });
   expect(store.requests.length - before).toBe(2);
   const away = `http://127.0.0.1:${await freePort()}/`;
   const result = await bench.run(httpRequest, { url: away, retries: 1 });

@@ -29,7 +29,13 @@ export const httpRequest: TaskKindHandler<Params> = {
     if (wrong) return failed("ParamsInvalid", wrong);
     for (let tried = 0; ; tried++) {
       const result = await once(params, context);
-      if (result.outcome === "succeeded" || tried === retries || context.signal.aborted || FINAL.has(result.reason ?? "")) return result;
+      if (
+        result.outcome === "succeeded" ||
+        tried === retries ||
+        context.signal.aborted ||
+        FINAL.has(result.reason ?? "")
+      )
+        return result;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** tried, LONGEST_PAUSE_MS);
       await context.progress(
         `${method} ${shown(params.url)}: ${result.message}; try ${tried + 2} of ${retries + 1} in ${pauseMs / 1_000} s`,
@@ -45,7 +51,9 @@ const FINAL = new Set(["AddressRefused", "AddressInvalid", "RequestInvalid", "Re
 const shown = (url: string) => url.replace(/[?#].*$/, "");
 
 function faultOf({ username, password, bearer, headers = {}, method = "GET", body }: Params): string | undefined {
-  const own = Object.keys(headers).find((name) => /^(host|content-length|transfer-encoding|connection|upgrade|expect)$/i.test(name));
+  const own = Object.keys(headers).find((name) =>
+    /^(host|content-length|transfer-encoding|connection|upgrade|expect)$/i.test(name),
+  );
   if (own) return `/params/headers: ${own} is set by the request itself`;
   const broken = Object.entries(headers).find(([, value]) => /[\r\n\0]/.test(value));
   if (broken) return `/params/headers/${broken[0]} holds a line break`;
@@ -56,7 +64,16 @@ function faultOf({ username, password, bearer, headers = {}, method = "GET", bod
 }
 
 async function once(params: Params, context: TaskContext): Promise<KindResult> {
-  const { url, method = "GET", body, expectStatus, expectBody, requestTimeoutSeconds = 30, followRedirects, caCertificate } = params;
+  const {
+    url,
+    method = "GET",
+    body,
+    expectStatus,
+    expectBody,
+    requestTimeoutSeconds = 30,
+    followRedirects,
+    caCertificate,
+  } = params;
   const ask: FetchAsk = {
     method,
     headers: headersOf(params),
@@ -80,7 +97,11 @@ async function once(params: Params, context: TaskContext): Promise<KindResult> {
     return failed("StatusUnexpected", `it answered ${status}, ${want} was expected${hint}`, outputs);
   }
   if (expectBody !== undefined && !answer.value.body.toString("utf8").includes(expectBody))
-    return failed("BodyUnexpected", `it answered ${status}, but its body does not hold the text of \`expectBody\``, outputs);
+    return failed(
+      "BodyUnexpected",
+      `it answered ${status}, but its body does not hold the text of \`expectBody\``,
+      outputs,
+    );
   return { outcome: "succeeded", outputs };
 }
 
@@ -94,7 +115,9 @@ function headersOf({ headers = {}, username, password, bearer }: Params): Record
 
 function outputsOf({ status, headers, body }: FetchAnswer): Record<string, unknown> {
   const text = body.subarray(0, OUTPUT_BYTES).toString("utf8").replaceAll("\0", "\u2400");
-  const short = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.slice(0, MAX_HEADER_CHARS)]));
+  const short = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value.slice(0, MAX_HEADER_CHARS)]),
+  );
   const isJson = /[/+]json\b/.test(headers["content-type"] ?? "") && body.length <= OUTPUT_BYTES;
   const json = isJson ? parseJson(body, JSON_LIMITS) : undefined;
   return { status, headers: short, body: text, ...(json?.ok ? { json: json.value } : {}) };

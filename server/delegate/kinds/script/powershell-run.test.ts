@@ -25,7 +25,13 @@ test.each<[string, string | undefined, RegExp | undefined]>([
 });
 
 test("the script is a file, without a profile and without prompts", async () => {
-  expect(powershellArgs("/w/script.ps1")).toEqual(["-NoLogo", "-NoProfile", "-NonInteractive", "-File", "/w/script.ps1"]);
+  expect(powershellArgs("/w/script.ps1")).toEqual([
+    "-NoLogo",
+    "-NoProfile",
+    "-NonInteractive",
+    "-File",
+    "/w/script.ps1",
+  ]);
   // Stands in for PowerShell only to note how it is started.
   const path = folder(
     "noted",

@@ -16,8 +16,11 @@ export async function runScript(
   { env = {}, source, keep = [] }: { [K in keyof ScriptParams]: ScriptParams[K] | undefined },
   context: TaskContext,
 ): Promise<KindResult> {
-  const wrong = Object.entries(env).find(([name, value]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"));
-  if (wrong) return failed("ParamsInvalid", `/params/env: ${JSON.stringify(wrong[0])} cannot be a variable with this value`);
+  const wrong = Object.entries(env).find(
+    ([name, value]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"),
+  );
+  if (wrong)
+    return failed("ParamsInvalid", `/params/env: ${JSON.stringify(wrong[0])} cannot be a variable with this value`);
   const folder = await context.source(source);
   if (folder.kind !== "done") return failed(folder.reason, folder.message);
   const output = join(context.workspace.dir, "output");
@@ -25,9 +28,13 @@ export async function runScript(
   const all = { ...context.env, ...env, ...context.own, OUTPOST_OUTPUT: output };
   const ran = await context.run(program, args, { cwd: folder.value, env: all });
   if (ran.kind !== "done") return failed(ran.reason, ran.message);
-  const { outputs: named, wrongLines } = readOutputs((await readTaskFile(context.workspace.dir, output, MAX_OUTPUT_FILE)) ?? "");
+  const { outputs: named, wrongLines } = readOutputs(
+    (await readTaskFile(context.workspace.dir, output, MAX_OUTPUT_FILE)) ?? "",
+  );
   if (wrongLines)
-    await context.progress(`[${wrongLines} lines of $OUTPOST_OUTPUT are not name=value, or too many or too long, and were left out]`);
+    await context.progress(
+      `[${wrongLines} lines of $OUTPOST_OUTPUT are not name=value, or too many or too long, and were left out]`,
+    );
   const outputs = { ...named, exitCode: ran.value };
   const hint = ran.value === 127 ? ": a program it calls is not installed" : "";
   if (ran.value !== 0) {
@@ -42,7 +49,12 @@ export async function runScript(
   return { outcome: "succeeded", outputs };
 }
 
-async function keepOne(name: string, path: string, folder: string, context: TaskContext): Promise<KindResult | undefined> {
+async function keepOne(
+  name: string,
+  path: string,
+  folder: string,
+  context: TaskContext,
+): Promise<KindResult | undefined> {
   const kept = await context.keep(name, { folder, path });
   return kept.kind === "done" ? undefined : failed(kept.reason, kept.message);
 }
@@ -55,7 +67,8 @@ export function readOutputs(text: string): { outputs: Record<string, string>; wr
     if (line.trim() === "") continue;
     const found = /^([A-Za-z_][A-Za-z0-9_.-]{0,127})=(.*?)\r?$/.exec(line);
     const [, name = "", value = ""] = found ?? [];
-    const fits = found && name !== "exitCode" && value.length <= MAX_VALUE && (outputs.has(name) || outputs.size < MAX_OUTPUTS);
+    const fits =
+      found && name !== "exitCode" && value.length <= MAX_VALUE && (outputs.has(name) || outputs.size < MAX_OUTPUTS);
     if (fits) outputs.set(name, value.replaceAll("\0", "\u2400"));
     else wrongLines++;
   }

@@ -42,14 +42,22 @@ const placed = ({ range, address, summary }: Diagnostic) =>
 
 const MEANINGS: [RegExp, string, string][] = [
   [/Saved plan is stale/, "PlanStale", "the state has changed since the plan was made: plan again"],
-  [/Saved plan does not match the given state|plan file .*different version/i, "PlanStale", "plan again, and apply that plan"],
+  [
+    /Saved plan does not match the given state|plan file .*different version/i,
+    "PlanStale",
+    "plan again, and apply that plan",
+  ],
   [
     /Failed to (query available provider packages|install provider)|Could not retrieve|Inconsistent dependency lock file|registry .*unreachable/i,
     "ProviderUnavailable",
     "the delegate fetches providers as its operator says in the file TF_CLI_CONFIG_FILE, passed by OUTPOST_TASK_ENV",
   ],
   [/Failed to (download module|read module)|Module (not installed|source has changed)/, "ModuleUnavailable", ""],
-  [/No value for required variable|Invalid value for (input )?variable/, "VariablesInvalid", "give it in /params/variables"],
+  [
+    /No value for required variable|Invalid value for (input )?variable/,
+    "VariablesInvalid",
+    "give it in /params/variables",
+  ],
   [
     /Error (configuring|loading) (the )?backend|Backend (initialization required|configuration changed)|Failed to (get|load) (existing workspaces|state)|Error loading state/i,
     "BackendUnavailable",
@@ -66,7 +74,10 @@ export function explainTerraform(errors: readonly Diagnostic[], fallback: string
     .map((one) => `${placed(one)}${one.detail ? `: ${one.detail.replace(/\s+/g, " ").trim().slice(0, 600)}` : ""}`);
   const said = texts.join("; ");
   const [, reason = fallback, hint = ""] = MEANINGS.find(([pattern]) => pattern.test(said)) ?? [];
-  return { reason, message: `${said || "terraform failed without saying why; the log may tell"}${hint ? `; ${hint}` : ""}` };
+  return {
+    reason,
+    message: `${said || "terraform failed without saying why; the log may tell"}${hint ? `; ${hint}` : ""}`,
+  };
 }
 
 /** Who holds the lock of a state, since when and for what. */
@@ -92,5 +103,7 @@ export function readErrors(lines: readonly string[]): Diagnostic[] {
     if (place) last.range = { filename: place[1]!, start: { line: Number(place[2]) } };
     else if (!/^\s*\d+: /.test(line)) last.detail = `${last.detail}${line}\n`;
   }
-  return found.filter(({ severity }) => severity === "error").map((one) => ({ ...one, detail: one.detail?.trim() ?? "" }));
+  return found
+    .filter(({ severity }) => severity === "error")
+    .map((one) => ({ ...one, detail: one.detail?.trim() ?? "" }));
 }

@@ -26,7 +26,11 @@ export interface Planned {
 }
 
 /** Plans into a file, and holds what the plan would do against the policies. */
-export async function makePlan(terraform: Terraform, options: PlanOptions, context: TaskContext): Promise<Outcome<Planned>> {
+export async function makePlan(
+  terraform: Terraform,
+  options: PlanOptions,
+  context: TaskContext,
+): Promise<Outcome<Planned>> {
   const { destroy, targets = [], variables, lockTimeoutSeconds = 60, parallelism = 10 } = options;
   const file = join(context.workspace.dir, "plan");
   const failure = await terraform.speak(

@@ -1,6 +1,10 @@
 import { changesOf, countOf, type ResourceChange, violations } from "./policy.ts";
 
-const change = (address: string, action: ResourceChange["action"]): ResourceChange => ({ address, type: address.split(".")[0]!, action });
+const change = (address: string, action: ResourceChange["action"]): ResourceChange => ({
+  address,
+  type: address.split(".")[0]!,
+  action,
+});
 const plan = [
   change("aws_db_instance.main", "replace"),
   change("aws_s3_bucket.logs", "delete"),
@@ -18,7 +22,11 @@ test.each<[string, Parameters<typeof violations>[1], string[]]>([
   ],
   ["and not as a create", { maxCreate: 0 }, ["1 would be created, at most 0 may (maxCreate): aws_iam_role.a"]],
   ["no update", { maxUpdate: 0 }, ["1 would be updated, at most 0 may (maxUpdate): aws_iam_role.b"]],
-  ["types by glob", { deny: [{ types: ["aws_iam_*"] }] }, ["aws_iam_role.a (create), aws_iam_role.b (update) is denied"]],
+  [
+    "types by glob",
+    { deny: [{ types: ["aws_iam_*"] }] },
+    ["aws_iam_role.a (create), aws_iam_role.b (update) is denied"],
+  ],
   [
     "types by glob and action, with the reason",
     { deny: [{ types: ["*_role"], actions: ["update"], message: "ask the security team" }] },
@@ -36,7 +44,12 @@ test.each<[string, Parameters<typeof violations>[1], string[]]>([
 });
 
 test("changes are read from a plan's JSON form; what is only read or kept is none", () => {
-  const one = (address: string, actions: string[], mode = "managed") => ({ address, mode, type: "t", change: { actions } });
+  const one = (address: string, actions: string[], mode = "managed") => ({
+    address,
+    mode,
+    type: "t",
+    change: { actions },
+  });
   const changes = changesOf({
     resource_changes: [
       one("a", ["create"]),

@@ -25,13 +25,16 @@ export function changesOf(plan: {
   return (plan.resource_changes ?? []).flatMap(({ address, mode, type, change: { actions } }) => {
     if (mode === "data") return [];
     const action = actions.length > 1 ? "replace" : actions[0];
-    return action === "create" || action === "update" || action === "delete" || action === "replace" ? [{ address, type, action }] : [];
+    return action === "create" || action === "update" || action === "delete" || action === "replace"
+      ? [{ address, type, action }]
+      : [];
   });
 }
 
 /** As Terraform counts: a replacement is one more and one less. */
 export function countOf(changes: readonly ResourceChange[]): Counts {
-  const of = (...actions: ResourceChange["action"][]) => changes.filter(({ action }) => actions.includes(action)).length;
+  const of = (...actions: ResourceChange["action"][]) =>
+    changes.filter(({ action }) => actions.includes(action)).length;
   return { create: of("create", "replace"), update: of("update"), delete: of("delete", "replace") };
 }
 
@@ -50,14 +53,18 @@ export function violations(changes: readonly ResourceChange[], policy: Policy): 
   for (const [name, what, hit] of bounds) {
     const most = policy[name];
     if (most === undefined || hit.length <= most) continue;
-    found.push(`${hit.length} would be ${what}, at most ${most} may (${name}): ${shown(hit.map(({ address }) => address))}`);
+    found.push(
+      `${hit.length} would be ${what}, at most ${most} may (${name}): ${shown(hit.map(({ address }) => address))}`,
+    );
   }
   for (const { types, actions, message } of policy.deny ?? []) {
     const denied = new Set<string>(actions ?? ["create", "update", "delete", "replace"]);
     if (denied.has("delete")) denied.add("replace");
     const hit = changes.filter(({ type, action }) => denied.has(action) && types.some((glob) => matches(glob, type)));
     if (hit.length)
-      found.push(`${shown(hit.map(({ address, action }) => `${address} (${action})`))} is denied${message ? `: ${message}` : ""}`);
+      found.push(
+        `${shown(hit.map(({ address, action }) => `${address} (${action})`))} is denied${message ? `: ${message}` : ""}`,
+      );
   }
   return found;
 }

@@ -9,7 +9,9 @@ export function redactPlan(plan: Loose): Loose {
   const secret = (name: string) => variables[name]?.sensitive === true;
   return {
     ...plan,
-    ...(plan.variables ? { variables: mapped(plan.variables, (one, name) => (secret(name) ? { ...one, value: HIDDEN } : one)) } : {}),
+    ...(plan.variables
+      ? { variables: mapped(plan.variables, (one, name) => (secret(name) ? { ...one, value: HIDDEN } : one)) }
+      : {}),
     ...(plan.planned_values ? { planned_values: state(plan.planned_values) } : {}),
     ...(plan.prior_state ? { prior_state: { ...plan.prior_state, values: state(plan.prior_state.values) } } : {}),
     ...(plan.resource_changes ? { resource_changes: plan.resource_changes.map(changed) } : {}),
@@ -41,13 +43,22 @@ export function hide(value: Loose, marks: Loose): Loose {
 function state(values: Loose): Loose {
   if (!values) return values;
   const outputs = values.outputs && mapped(values.outputs, (one) => (one.sensitive ? { ...one, value: HIDDEN } : one));
-  return { ...values, ...(outputs ? { outputs } : {}), ...(values.root_module ? { root_module: module(values.root_module) } : {}) };
+  return {
+    ...values,
+    ...(outputs ? { outputs } : {}),
+    ...(values.root_module ? { root_module: module(values.root_module) } : {}),
+  };
 }
 
 const module = (one: Loose): Loose => ({
   ...one,
   ...(one.resources
-    ? { resources: one.resources.map((resource: Loose) => ({ ...resource, values: hide(resource.values, resource.sensitive_values) })) }
+    ? {
+        resources: one.resources.map((resource: Loose) => ({
+          ...resource,
+          values: hide(resource.values, resource.sensitive_values),
+        })),
+      }
     : {}),
   ...(one.child_modules ? { child_modules: one.child_modules.map(module) } : {}),
 });
@@ -56,6 +67,8 @@ const module = (one: Loose): Loose => ({
 function configuration(config: Loose): Loose {
   const root = config.root_module;
   if (!root?.variables) return config;
-  const variables = mapped(root.variables, (one) => (one.sensitive && "default" in one ? { ...one, default: HIDDEN } : one));
+  const variables = mapped(root.variables, (one) =>
+    one.sensitive && "default" in one ? { ...one, default: HIDDEN } : one,
+  );
   return { ...config, root_module: { ...root, variables } };
 }

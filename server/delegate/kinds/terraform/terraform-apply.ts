@@ -45,7 +45,11 @@ async function fromSource(params: Params, context: TaskContext): Promise<KindRes
   const terraform = opened.value;
   const failure = (await terraform.init(params)) ?? (await refuseLostState(terraform));
   if (failure) return failed(failure.reason, failure.message);
-  const planned = await makePlan(terraform, { ...params, keepJson: true, policies: params.policy ? [params.policy] : [] }, context);
+  const planned = await makePlan(
+    terraform,
+    { ...params, keepJson: true, policies: params.policy ? [params.policy] : [] },
+    context,
+  );
   return planned.kind === "done" ? carryOut(terraform, planned.value, params) : failed(planned.reason, planned.message);
 }
 

@@ -22,6 +22,8 @@ export const terraformDestroy: TaskKindHandler<Schemas["TaskParamsTerraformDestr
     const planned = await makePlan(terraform, { ...params, destroy: true, keepJson: true, policies }, context);
     if (planned.kind !== "done") return failed(planned.reason, planned.message);
     const refused = await applyPlan(terraform, planned.value.file, params);
-    return refused ? failed(refused.reason, refused.message) : { outcome: "succeeded", outputs: { delete: planned.value.counts.delete } };
+    return refused
+      ? failed(refused.reason, refused.message)
+      : { outcome: "succeeded", outputs: { delete: planned.value.counts.delete } };
   },
 };

@@ -19,7 +19,9 @@ export const terraformPlan: TaskKindHandler<Schemas["TaskParamsTerraformPlan"]> 
     const failure = await terraform.init(params);
     if (failure) return failed(failure.reason, failure.message);
     if (!(await terraform.backend()))
-      await context.progress("the configuration has no backend that outlives the task: this plan can be looked at, but not applied");
+      await context.progress(
+        "the configuration has no backend that outlives the task: this plan can be looked at, but not applied",
+      );
     const { policy, workspace } = params;
     const planned = await makePlan(terraform, { ...params, keepJson: true, policies: policy ? [policy] : [] }, context);
     if (planned.kind !== "done") return failed(planned.reason, planned.message);

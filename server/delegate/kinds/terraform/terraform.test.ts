@@ -68,7 +68,10 @@ test("a plan is applied as it was made, by its artefact alone, and once", async 
   expect(planned.log).toContainEqual(expect.stringMatching(/plan\.tgz; it may hold sensitive values/));
   const artefact = { task: planned.task, name: "plan.tgz" };
   const applied = await apply({ plan: artefact, backendConfig });
-  expect([end(applied), applied.outputs]).toEqual([GOOD, { create: 2, update: 0, delete: 0, outputs: { name: "first" } }]);
+  expect([end(applied), applied.outputs]).toEqual([
+    GOOD,
+    { create: 2, update: 0, delete: 0, outputs: { name: "first" } },
+  ]);
   expect(applied.log).toContain("Apply complete! Resources: 2 added, 0 changed, 0 destroyed.");
   const again = await apply({ plan: artefact, backendConfig });
   expect(end(again)).toEqual(["failed", "PlanStale", expect.stringMatching(/stale.*plan again/i)]);
@@ -89,13 +92,18 @@ test("sensitive values are in no log, no output and not in plan.json; plan.tgz h
   expect(json.resource_changes[1].change.after.input).toEqual({ password: "(sensitive value)", list: [{ n: 1 }] });
   const applied = await apply({ plan: { task: planned.task, name: "plan.tgz" }, backendConfig });
   expect(JSON.stringify([planned.log, planned.outputs, applied.log, applied.outputs])).not.toContain(SECRET);
-  const packed = gunzipSync(readFileSync(c.bench.artifact({ task: planned.task, name: "plan.tgz" }))).toString("latin1");
+  const packed = gunzipSync(readFileSync(c.bench.artifact({ task: planned.task, name: "plan.tgz" }))).toString(
+    "latin1",
+  );
   expect(packed).not.toContain(SECRET);
 });
 
 test("a policy ends a plan before it is kept, and an apply or a destroy before anything is changed", async () => {
   const backendConfig = state();
-  const policy = { maxDelete: 0, deny: [{ types: ["terraform_*"], actions: ["create" as const], message: "not on Fridays" }] };
+  const policy = {
+    maxDelete: 0,
+    deny: [{ types: ["terraform_*"], actions: ["create" as const], message: "not on Fridays" }],
+  };
   const denied = await plan({ backendConfig, policy });
   expect(end(denied)).toEqual([
     "failed",
@@ -105,7 +113,9 @@ test("a policy ends a plan before it is kept, and an apply or a destroy before a
   expect(await readdir(join(dir, "kept", denied.task))).toEqual(["plan.json"]);
   expect(end(await apply({ source: source(), variables, backendConfig, policy }))[1]).toBe("PolicyDenied");
   const open = await plan({ backendConfig });
-  expect(end(await apply({ plan: { task: open.task, name: "plan.tgz" }, backendConfig, policy }))[1]).toBe("PolicyDenied");
+  expect(end(await apply({ plan: { task: open.task, name: "plan.tgz" }, backendConfig, policy }))[1]).toBe(
+    "PolicyDenied",
+  );
   expect(end(await apply({ plan: { task: open.task, name: "plan.tgz" }, backendConfig }))).toEqual(GOOD);
   expect(end(await destroy({ backendConfig, policy }))).toEqual([
     "failed",
@@ -133,9 +143,18 @@ const failures: [string, { given: Partial<Plan>; reason: string; says: RegExp }]
       says: /main\.tf:\d+: .*Unsupported argument/,
     },
   ],
-  ["a fault in the syntax, by file and line", { given: { source: source('resource "a" {') }, reason: "InitFailed", says: /main\.tf:1: / }],
-  ["a variable that is missing", { given: { variables: {} }, reason: "VariablesInvalid", says: /"name".*give it in \/params\/variables/ }],
-  ["a variable of another type", { given: { variables: { name: "x", list: "no list" } }, reason: "VariablesInvalid", says: /list/ }],
+  [
+    "a fault in the syntax, by file and line",
+    { given: { source: source('resource "a" {') }, reason: "InitFailed", says: /main\.tf:1: / },
+  ],
+  [
+    "a variable that is missing",
+    { given: { variables: {} }, reason: "VariablesInvalid", says: /"name".*give it in \/params\/variables/ },
+  ],
+  [
+    "a variable of another type",
+    { given: { variables: { name: "x", list: "no list" } }, reason: "VariablesInvalid", says: /list/ },
+  ],
   [
     "a provider that cannot be had",
     {
@@ -146,18 +165,29 @@ const failures: [string, { given: Partial<Plan>; reason: string; says: RegExp }]
   ],
   [
     "a variable that would change the delegate's command",
-    { given: { env: { TF_CLI_ARGS_plan: "-destroy" } }, reason: "ParamsInvalid", says: /TF_CLI_ARGS_plan is the delegate's/ },
+    {
+      given: { env: { TF_CLI_ARGS_plan: "-destroy" } },
+      reason: "ParamsInvalid",
+      says: /TF_CLI_ARGS_plan is the delegate's/,
+    },
   ],
   ["a folder that is not there", { given: { path: "nowhere" }, reason: "PathNotFound", says: /\/params\/path: / }],
 ];
 test.each(failures)("refuses %s", async (_name, { given, reason, says }) => {
-  expect(end(await plan({ backendConfig: state(), ...given }))).toEqual(["failed", reason, expect.stringMatching(says)]);
+  expect(end(await plan({ backendConfig: state(), ...given }))).toEqual([
+    "failed",
+    reason,
+    expect.stringMatching(says),
+  ]);
 });
 
 test("nothing is made whose state would be lost", async () => {
   const lost = source('resource "terraform_data" "x" {}\n');
   const planned = await plan({ source: lost, variables: {} });
-  expect([end(planned), planned.log]).toEqual([GOOD, expect.arrayContaining([expect.stringMatching(/no backend that outlives the task/)])]);
+  expect([end(planned), planned.log]).toEqual([
+    GOOD,
+    expect.arrayContaining([expect.stringMatching(/no backend that outlives the task/)]),
+  ]);
   for (const ran of [
     await apply({ source: lost }),
     await apply({ plan: { task: planned.task, name: "plan.tgz" } }),
@@ -172,15 +202,24 @@ test("a resource that fails says where, and what was made before stays known", a
   );
   const backendConfig = state();
   const ran = await apply({ source: failing, backendConfig });
-  expect(end(ran)).toEqual(["failed", "ApplyFailed", expect.stringMatching(/main\.tf:7: .*local-exec provisioner error.*exit status 3/)]);
-  expect((await plan({ source: failing, variables: {}, backendConfig })).outputs).toMatchObject({ create: 1, delete: 1 });
+  expect(end(ran)).toEqual([
+    "failed",
+    "ApplyFailed",
+    expect.stringMatching(/main\.tf:7: .*local-exec provisioner error.*exit status 3/),
+  ]);
+  expect((await plan({ source: failing, variables: {}, backendConfig })).outputs).toMatchObject({
+    create: 1,
+    delete: 1,
+  });
 });
 
 test("a lock of somebody else is named: who, since when, for what", async () => {
   const file = join(dir, "backend.kubeconfig");
   writeFileSync(file, c.access.kubeconfig!, { mode: 0o600 });
   const backendConfig = { secret_suffix: "locked", namespace: "default", config_path: file };
-  const text = { files: { "main.tf": 'terraform {\n  backend "kubernetes" {}\n}\nresource "terraform_data" "x" {}\n' } };
+  const text = {
+    files: { "main.tf": 'terraform {\n  backend "kubernetes" {}\n}\nresource "terraform_data" "x" {}\n' },
+  };
   expect(end(await apply({ source: text, backendConfig }))).toEqual(GOOD);
   const secret = await c.get(RESOURCES.secret, "tfstate-default-locked");
   expect(secret).toBeDefined();
@@ -213,6 +252,8 @@ test("a lock of somebody else is named: who, since when, for what", async () => 
 });
 
 test("what is missing is said with the way to get it", async () => {
-  expect(await terraformPlan.lacks({ PATH: "/nonexistent" })).toMatch(/^terraform is not installed: install Terraform 1\.4 or newer/);
+  expect(await terraformPlan.lacks({ PATH: "/nonexistent" })).toMatch(
+    /^terraform is not installed: install Terraform 1\.4 or newer/,
+  );
   expect(await terraformPlan.lacks({ PATH: process.env.PATH })).toBeUndefined();
 });

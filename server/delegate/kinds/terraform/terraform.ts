@@ -18,7 +18,8 @@ const MAX_JSON = 64 * 1024 * 1024;
 const OURS = /^TF_(CLI_ARGS.*|DATA_DIR|WORKSPACE|INPUT|IN_AUTOMATION|CLI_CONFIG_FILE|REATTACH_PROVIDERS)$/;
 
 // Its help needs no home, and no look for newer versions.
-export const lacksTerraform = (env: NodeJS.ProcessEnv) => programLacks("terraform", ["-help"], env, HOW, { CHECKPOINT_DISABLE: "1" });
+export const lacksTerraform = (env: NodeJS.ProcessEnv) =>
+  programLacks("terraform", ["-help"], env, HOW, { CHECKPOINT_DISABLE: "1" });
 
 /** Terraform in one folder, which reads no settings but its task's and those its delegate passes. */
 export class Terraform {
@@ -70,7 +71,9 @@ export class Terraform {
   async backend(): Promise<string | undefined> {
     const { dir } = this.#context.workspace;
     const text = await readTaskFile(dir, join(this.#data, "terraform.tfstate"), MAX_JSON);
-    const { backend } = JSON.parse(text || "{}") as { backend?: { type?: string; config?: { path?: string; workspace_dir?: string } } };
+    const { backend } = JSON.parse(text || "{}") as {
+      backend?: { type?: string; config?: { path?: string; workspace_dir?: string } };
+    };
     if (!backend?.type) return undefined;
     if (backend.type !== "local") return backend.type;
     const { path = "" } = backend.config ?? {};
@@ -116,11 +119,13 @@ export class Terraform {
       env: this.#env,
     });
     if (ran.kind !== "done") return ran;
-    if (ran.value !== 0) return stop("TerraformFailed", `terraform ${args[0]} exited with ${ran.value}; the log says why`);
+    if (ran.value !== 0)
+      return stop("TerraformFailed", `terraform ${args[0]} exited with ${ran.value}; the log says why`);
     const answer = await openTaskFile(dir, dir, name);
     if (answer.kind !== "done") return answer;
     try {
-      if (answer.value.size > MAX_JSON) return stop("TooLarge", `terraform ${args[0]} answered with more than ${MAX_JSON / 2 ** 20} MiB`);
+      if (answer.value.size > MAX_JSON)
+        return stop("TooLarge", `terraform ${args[0]} answered with more than ${MAX_JSON / 2 ** 20} MiB`);
       return done(JSON.parse(await answer.value.text(MAX_JSON)) as T);
     } finally {
       await answer.value.close();

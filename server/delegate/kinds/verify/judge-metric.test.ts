@@ -1,7 +1,8 @@
 import { judgeMetric, type Metric, weigh } from "./judge-metric.ts";
 
 const metric = (more: Partial<Metric> = {}): Metric => ({ name: "latency", canary: "q", ...more });
-const around = (middle: number, count = 20) => Array.from({ length: count }, (_, i) => middle + ((i * 7) % 10) / 10 - 0.45);
+const around = (middle: number, count = 20) =>
+  Array.from({ length: count }, (_, i) => middle + ((i * 7) % 10) / 10 - 0.45);
 
 test.each<[string, Partial<Metric>, number[], number[], string, RegExp]>([
   ["the same", {}, around(10), around(10), "pass", /no sure difference/],
@@ -14,7 +15,14 @@ test.each<[string, Partial<Metric>, number[], number[], string, RegExp]>([
   ["above the maximum, whatever the baseline", { maximum: 15 }, [...around(10), 16], [], "fail", /16 is above/],
   ["below the minimum", { minimum: 1 }, [0.5], [], "fail", /below/],
   ["a baseline of zeros: any sure rise counts", {}, around(3), Array(20).fill(0), "fail", /higher/],
-  ["higher, but of too little confidence", { confidence: 0.99, minSamples: 3 }, [12, 13, 14], [10, 11, 9], "pass", /no sure/],
+  [
+    "higher, but of too little confidence",
+    { confidence: 0.99, minSamples: 3 },
+    [12, 13, 14],
+    [10, 11, 9],
+    "pass",
+    /no sure/,
+  ],
 ])("%s", (_name, more, canary, baseline, verdict, why) => {
   const got = judgeMetric(metric(more), canary, baseline);
   expect(got.verdict).toBe(verdict);

@@ -57,8 +57,15 @@ export function judgeMetric(metric: Metric, canary: readonly number[], baseline:
   const matters = bad > tolerance * Math.abs(b.median!);
   const medians = `median ${round(c.median!)} against ${round(b.median!)}, p ${round(p)}`;
   if (sure && matters)
-    return { ...base, ...numbers, verdict: "fail", why: `the canary is ${worse === "either" ? "different" : worse}: ${medians}` };
-  const why = sure ? `the difference is within the tolerance of ${tolerance}: ${medians}` : `no sure difference: ${medians}`;
+    return {
+      ...base,
+      ...numbers,
+      verdict: "fail",
+      why: `the canary is ${worse === "either" ? "different" : worse}: ${medians}`,
+    };
+  const why = sure
+    ? `the difference is within the tolerance of ${tolerance}: ${medians}`
+    : `no sure difference: ${medians}`;
   return { ...base, ...numbers, verdict: "pass", why };
 }
 

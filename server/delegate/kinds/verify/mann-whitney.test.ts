@@ -2,7 +2,12 @@ import { mannWhitney } from "./mann-whitney.ts";
 
 // Wanted values: the example of the method's usual reference implementation, and counts done by hand.
 test.each<[string, number[], number[], { u: number; higher: number; lower: number; exact: boolean }]>([
-  ["five against four", [19, 22, 16, 29, 24], [20, 11, 17, 12], { u: 17, higher: 7 / 126, lower: 122 / 126, exact: true }],
+  [
+    "five against four",
+    [19, 22, 16, 29, 24],
+    [20, 11, 17, 12],
+    { u: 17, higher: 7 / 126, lower: 122 / 126, exact: true },
+  ],
   ["all above", [4, 5, 6], [1, 2, 3], { u: 9, higher: 1 / 20, lower: 1, exact: true }],
   ["all below", [1, 2, 3], [4, 5, 6], { u: 0, higher: 1, lower: 1 / 20, exact: true }],
   ["one each", [2], [1], { u: 1, higher: 0.5, lower: 1, exact: true }],

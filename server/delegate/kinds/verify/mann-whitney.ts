@@ -42,7 +42,9 @@ export function mannWhitney(a: readonly number[], b: readonly number[]): MannWhi
 
 /** Rank sum of `a` in both together, and how many samples share each value that is there more than once. */
 function rank(a: readonly number[], b: readonly number[]): { rankSum: number; ties: number[] } {
-  const all = [...a.map((value) => ({ value, own: 1 })), ...b.map((value) => ({ value, own: 0 }))].sort((x, y) => x.value - y.value);
+  const all = [...a.map((value) => ({ value, own: 1 })), ...b.map((value) => ({ value, own: 0 }))].sort(
+    (x, y) => x.value - y.value,
+  );
   const ties: number[] = [];
   let rankSum = 0;
   for (let from = 0; from < all.length; ) {
@@ -92,7 +94,8 @@ function erfc(x: number): number {
   const z = Math.abs(x);
   const t = 1 / (1 + z / 2);
   const series = [
-    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
+    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
+    0.17087277,
   ];
   const fit = t * Math.exp(-z * z + series.reduceRight((sum, c) => sum * t + c, 0));
   return x >= 0 ? fit : 2 - fit;

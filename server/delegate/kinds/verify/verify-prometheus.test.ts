@@ -61,7 +61,11 @@ possible("a canary, judged by a real Prometheus (skipped without Go)", () => {
 
   test("a slower one fails by name, unless what fails weighs little", async () => {
     const got = await verify([metric("latency", "slow")]);
-    expect(got).toMatchObject({ outcome: "failed", reason: "VerificationFailed", message: expect.stringMatching(/not passed: latency/) });
+    expect(got).toMatchObject({
+      outcome: "failed",
+      reason: "VerificationFailed",
+      message: expect.stringMatching(/not passed: latency/),
+    });
     expect(got.outputs).toMatchObject({ metrics: [{ verdict: "fail", shift: expect.any(Number) }] });
     const weighed = [metric("good", "canary", { weight: 9 }), metric("bad", "slow")];
     expect(await verify(weighed, { passScore: 80 })).toMatchObject({ outcome: "succeeded", outputs: { score: 90 } });
@@ -87,7 +91,9 @@ possible("a canary, judged by a real Prometheus (skipped without Go)", () => {
 
   test("what goes wrong says what to do", async () => {
     expect(await verify([metric("m", "canary", { canary: "rate(" })])).toMatchObject({ reason: "QueryRefused" });
-    expect(await verify([metric("m", "canary")], { password: "wrong-password" })).toMatchObject({ reason: "PrometheusDenied" });
+    expect(await verify([metric("m", "canary")], { password: "wrong-password" })).toMatchObject({
+      reason: "PrometheusDenied",
+    });
     expect(await verify([{ name: "m", canary: "up" }])).toMatchObject({ reason: "ParamsInvalid" });
     expect(await verify([metric("m", "a"), metric("m", "b")])).toMatchObject({ reason: "ParamsInvalid" });
   });

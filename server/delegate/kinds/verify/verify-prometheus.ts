@@ -16,7 +16,13 @@ export const verifyPrometheus: TaskKindHandler<Schemas["TaskParamsVerifyPromethe
   lacks: async () => undefined,
 
   async run(params, context) {
-    const { metrics, durationSeconds = 300, stepSeconds = 15, baselineOffsetSeconds: offset = 0, passScore = 100 } = params;
+    const {
+      metrics,
+      durationSeconds = 300,
+      stepSeconds = 15,
+      baselineOffsetSeconds: offset = 0,
+      passScore = 100,
+    } = params;
     const twin = metrics.findIndex(({ name }, i) => metrics.findIndex((m) => m.name === name) !== i);
     if (twin >= 0) return failed("ParamsInvalid", `/params/metrics/${twin}/name: another metric has this name`);
     if (durationSeconds / stepSeconds > MAX_POINTS)
@@ -50,6 +56,10 @@ export const verifyPrometheus: TaskKindHandler<Schemas["TaskParamsVerifyPromethe
     const { pass, score, failed: bad } = weigh(metrics, judged, passScore);
     const outputs = { verdict: pass ? "pass" : "fail", score, metrics: judged };
     if (pass) return { outcome: "succeeded", outputs };
-    return failed("VerificationFailed", `score ${score} of ${passScore} wanted; not passed: ${bad.join(", ")}`, outputs);
+    return failed(
+      "VerificationFailed",
+      `score ${score} of ${passScore} wanted; not passed: ${bad.join(", ")}`,
+      outputs,
+    );
   },
 };

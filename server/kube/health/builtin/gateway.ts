@@ -41,34 +41,45 @@ const agreed =
   ({ metadata }: KubeObject) =>
   ({ conditions = [] }: Voice): boolean =>
     metadata.generation === undefined ||
-    (conditions.length > 0 && conditions.every(({ observedGeneration: seen = metadata.generation }) => seen === metadata.generation));
+    (conditions.length > 0 &&
+      conditions.every(({ observedGeneration: seen = metadata.generation }) => seen === metadata.generation));
 
 const route = (kind: string, current: typeof agreed): HealthCheck =>
   firstOf(
     (object) => {
-      const parents: Voice[] = (object.status?.parents ?? []).filter((parent: Voice) => parent.conditions).filter(current(object));
+      const parents: Voice[] = (object.status?.parents ?? [])
+        .filter((parent: Voice) => parent.conditions)
+        .filter(current(object));
       for (const { conditions = [], parentRef } of parents) {
         const bad = problem(conditions, `Parent ${parentRef?.name ?? ""}: `, "Route is still being programmed");
         if (bad) return bad;
       }
-      return parents.some(({ conditions = [] }) => conditions.length > 0) ? health("Healthy", `${kind} is healthy`) : undefined;
+      return parents.some(({ conditions = [] }) => conditions.length > 0)
+        ? health("Healthy", `${kind} is healthy`)
+        : undefined;
     },
     waiting(`Waiting for ${kind} status`),
   );
 
 /** Each parent has three ways: it refuses at once, else one that is still at it counts more than one that is done. */
 const tlsRoute: HealthCheck = ({ metadata, status }) => {
-  const isOld = (c: Told) => metadata.generation !== undefined && (c.observedGeneration ?? metadata.generation) !== metadata.generation;
+  const isOld = (c: Told) =>
+    metadata.generation !== undefined && (c.observedGeneration ?? metadata.generation) !== metadata.generation;
   const verdicts = ((status?.parents ?? []) as Voice[])
     .filter(({ conditions = [] }) => conditions.length > 0 && !conditions.some(isOld))
     .map(({ conditions = [], parentRef }): Health => {
       const prefix = `Parent ${parentRef?.name ?? ""}: `;
       const bad = problem(conditions, prefix, "Route is still being programmed");
       if (bad) return bad;
-      const said = ["Accepted", "ResolvedRefs"].every((type) => conditions.some((c) => c.type === type && c.status === "True"));
-      return said ? health("Healthy", "TLSRoute is healthy") : health("Progressing", `${prefix}Waiting for TLSRoute conditions`);
+      const said = ["Accepted", "ResolvedRefs"].every((type) =>
+        conditions.some((c) => c.type === type && c.status === "True"),
+      );
+      return said
+        ? health("Healthy", "TLSRoute is healthy")
+        : health("Progressing", `${prefix}Waiting for TLSRoute conditions`);
     });
-  const programming = (one: Health) => one.status === "Progressing" && !one.message?.endsWith("Waiting for TLSRoute conditions");
+  const programming = (one: Health) =>
+    one.status === "Progressing" && !one.message?.endsWith("Waiting for TLSRoute conditions");
   return (
     verdicts.find((one) => one.status === "Degraded") ??
     verdicts.find(programming) ??
@@ -80,7 +91,9 @@ const tlsRoute: HealthCheck = ({ metadata, status }) => {
 const gatewayClass: HealthCheck = (object) => {
   const { generation } = object.metadata;
   const told = (conditionsOf(object) as Told[]).find(
-    (c) => c.type === "Accepted" && (generation === undefined || c.observedGeneration === undefined || c.observedGeneration === generation),
+    (c) =>
+      c.type === "Accepted" &&
+      (generation === undefined || c.observedGeneration === undefined || c.observedGeneration === generation),
   );
   if (told?.status === "True") return health("Healthy", told.message ?? "GatewayClass is accepted");
   if (told?.status === "False") return health("Degraded", told.message ?? "GatewayClass is not accepted");
@@ -94,7 +107,11 @@ const backendTls: HealthCheck = ({ metadata, status }) => {
       metadata.generation !== undefined &&
       conditions.some((c) => c.observedGeneration !== undefined && c.observedGeneration !== metadata.generation),
   );
-  if (old) return health("Progressing", `Waiting for Ancestor ${old.ancestorRef?.name ?? ""} to update BackendTLSPolicy status`);
+  if (old)
+    return health(
+      "Progressing",
+      `Waiting for Ancestor ${old.ancestorRef?.name ?? ""} to update BackendTLSPolicy status`,
+    );
   let accepted = false;
   for (const { conditions = [], ancestorRef } of ancestors) {
     // A controller that does not know the target is not the one that matters.
@@ -105,7 +122,9 @@ const backendTls: HealthCheck = ({ metadata, status }) => {
       if (type === "Accepted") accepted = true;
     }
   }
-  return accepted ? health("Healthy", "BackendTLSPolicy is healthy") : health("Progressing", "Waiting for BackendTLSPolicy status");
+  return accepted
+    ? health("Healthy", "BackendTLSPolicy is healthy")
+    : health("Progressing", "Waiting for BackendTLSPolicy status");
 };
 
 export const gatewayApi: Checks = {

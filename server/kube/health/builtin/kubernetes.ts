@@ -16,7 +16,11 @@ const cronJob = firstOf(
     "Healthy",
     "The CronJob never completed successfully. It may not be healthy",
   ),
-  when(({ status }) => status.active?.length > 0, "Healthy", "The job is running. Its last execution may not have been successful"),
+  when(
+    ({ status }) => status.active?.length > 0,
+    "Healthy",
+    "The job is running. Its last execution may not have been successful",
+  ),
   when(failedLast, "Degraded", "CronJob has not completed its last execution successfully"),
   when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
 );
@@ -27,10 +31,13 @@ const definition: HealthCheck = (object) => {
   if (list.length === 0) return health("Progressing", "Status conditions not found");
   for (const { type, status, reason, message = "" } of list) {
     if (type === "Terminating" && status === "True") return health("Progressing", `CRD is terminating: ${message}`);
-    if (type === "NamesAccepted" && status === "False") return health("Degraded", `CRD names have not been accepted: ${message}`);
-    if (type === "NonStructuralSchema" && status === "True") return health("Degraded", `Schema violations found: ${message}`);
+    if (type === "NamesAccepted" && status === "False")
+      return health("Degraded", `CRD names have not been accepted: ${message}`);
+    if (type === "NonStructuralSchema" && status === "True")
+      return health("Degraded", `Schema violations found: ${message}`);
     // The API server says so for some milliseconds after each creation.
-    if (type === "Established" && status !== "True" && reason === "Installing") return health("Progressing", "CRD is being installed");
+    if (type === "Established" && status !== "True" && reason === "Installing")
+      return health("Progressing", "CRD is being installed");
   }
   const established = list.some(({ type, status }) => type === "Established" && status === "True");
   return established ? health("Healthy", "CRD is healthy") : health("Degraded", "CRD is not established");

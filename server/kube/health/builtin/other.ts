@@ -8,12 +8,16 @@ export const persistentVolumeClaim: HealthCheck = ({ status = {} }) => {
 export const service: HealthCheck = ({ spec = {}, status = {} }) =>
   health(spec.type === "LoadBalancer" && !status.loadBalancer?.ingress?.length ? "Progressing" : "Healthy");
 
-export const ingress: HealthCheck = ({ status = {} }) => health(status.loadBalancer?.ingress?.length ? "Healthy" : "Progressing");
+export const ingress: HealthCheck = ({ status = {} }) =>
+  health(status.loadBalancer?.ingress?.length ? "Healthy" : "Progressing");
 
 export const apiService: HealthCheck = (object) => {
   const available = conditionsOf(object).find((c) => c.type === "Available");
   if (!available) return health("Progressing", "Waiting to be processed");
-  return health(available.status === "True" ? "Healthy" : "Progressing", `${available.reason ?? ""}: ${available.message ?? ""}`);
+  return health(
+    available.status === "True" ? "Healthy" : "Progressing",
+    `${available.reason ?? ""}: ${available.message ?? ""}`,
+  );
 };
 
 const HPA_BROKEN: Record<string, Set<string>> = {

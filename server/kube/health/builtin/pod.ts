@@ -2,7 +2,10 @@ import { conditionsOf, type HealthCheck, health } from "../types.ts";
 
 interface ContainerStatus {
   name: string;
-  state?: { waiting?: { reason?: string; message?: string }; terminated?: { exitCode: number; reason?: string; message?: string } };
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    terminated?: { exitCode: number; reason?: string; message?: string };
+  };
   lastState?: { terminated?: unknown };
 }
 
@@ -15,7 +18,9 @@ export const pod: HealthCheck = (object) => {
   const containers: ContainerStatus[] = status.containerStatuses ?? [];
   const always = spec.restartPolicy === "Always";
   if (always) {
-    const waiting = containers.map((c) => c.state?.waiting).filter((w) => w?.reason !== undefined && BROKEN.test(w.reason));
+    const waiting = containers
+      .map((c) => c.state?.waiting)
+      .filter((w) => w?.reason !== undefined && BROKEN.test(w.reason));
     if (waiting.length)
       return health(
         "Degraded",
@@ -34,7 +39,8 @@ export const pod: HealthCheck = (object) => {
       return health("Degraded", status.message || failure([...(status.initContainerStatuses ?? []), ...containers]));
     case "Running":
       if (!always) return health(spec.restartPolicy ? "Progressing" : "Unknown", status.message);
-      if (conditionsOf(object).find((c) => c.type === "Ready")?.status === "True") return health("Healthy", status.message);
+      if (conditionsOf(object).find((c) => c.type === "Ready")?.status === "True")
+        return health("Healthy", status.message);
       return health(containers.some((c) => c.lastState?.terminated) ? "Degraded" : "Progressing", status.message);
   }
   return health("Unknown", status.message);

@@ -58,7 +58,11 @@ const tenant = firstOf(
 const NO_STATUS = "No status available";
 /** What Astra runs once: it ends, runs, or is broken. */
 const once = firstOf(
-  phases("status.state", { Healthy: ["Completed"], Progressing: ["Running"] }, ({ kind, status }) => `${kind} ${status.state}`),
+  phases(
+    "status.state",
+    { Healthy: ["Completed"], Progressing: ["Running"] },
+    ({ kind, status }) => `${kind} ${status.state}`,
+  ),
   when(
     ({ status }) => status?.state !== undefined,
     "Degraded",
@@ -71,7 +75,8 @@ const dataVolume = firstOf(
   phases("status.phase", { Healthy: ["Succeeded"], Suspended: ["Paused"] }),
   (object) => {
     const failed = object.status?.conditions?.find(
-      (c: { type?: string; status?: string; reason?: string }) => c.type === "Running" && c.status === "False" && c.reason === "Error",
+      (c: { type?: string; status?: string; reason?: string }) =>
+        c.type === "Running" && c.status === "False" && c.reason === "Error",
     );
     return failed && health("Degraded", failed.message);
   },
@@ -105,7 +110,11 @@ export const storage: Checks = {
   "ceph.rook.io/CephCluster": cephCluster,
   "ceph.rook.io/CephObjectStore": cephObjectStore,
   "objectbucket.io/ObjectBucketClaim": firstOf(
-    phases("status.phase", { Healthy: ["Bound"], Degraded: ["Failed"] }, ({ status }) => `Object bucket claim phase is ${status.phase}`),
+    phases(
+      "status.phase",
+      { Healthy: ["Bound"], Degraded: ["Failed"] },
+      ({ status }) => `Object bucket claim phase is ${status.phase}`,
+    ),
     when(({ status }) => !status, "Progressing", "Waiting for status to be reported"),
     waiting(({ status }) =>
       status.phase === undefined ? "Waiting for phase to be reported" : `Object bucket claim phase is ${status.phase}`,
@@ -125,7 +134,11 @@ export const storage: Checks = {
     phases("status.status", { Healthy: ["Installed"], Degraded: ["Failed", "Error"] }, ({ status }) => status.message),
     waiting("Waiting for trident installation"),
   ),
-  ...each("astra.netapp.io", ["Backup", "ExecHooksRun", "ResourceBackup", "ResticVolumeBackup", "Snapshot"], () => once),
+  ...each(
+    "astra.netapp.io",
+    ["Backup", "ExecHooksRun", "ResourceBackup", "ResticVolumeBackup", "Snapshot"],
+    () => once,
+  ),
   "astra.netapp.io/AppVault": firstOf(
     phases("status.state", { Healthy: ["available", "Available"] }, "AppVault Available"),
     phases("status.state", { Degraded: ["failed", "Failed"] }, "AppVault Failed"),
@@ -133,7 +146,12 @@ export const storage: Checks = {
   ),
   "astra.netapp.io/Application": firstOf(
     conditions(
-      ["Ready", "True", "Healthy", (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState ?? "unknown"}`],
+      [
+        "Ready",
+        "True",
+        "Healthy",
+        (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState ?? "unknown"}`,
+      ],
       ["Ready", "False", "Degraded", (c) => `Astra Application Degraded, message: ${c.message ?? ""}`],
     ),
     waiting(NO_STATUS),

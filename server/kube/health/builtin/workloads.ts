@@ -5,7 +5,10 @@ const number = (value: unknown): number => (typeof value === "number" ? value : 
 export const deployment: HealthCheck = ({ metadata, spec = {}, status = {} }) => {
   if (spec.paused) return health("Suspended", "Deployment is paused");
   if (number(metadata.generation) > number(status.observedGeneration)) {
-    return health("Progressing", "Waiting for rollout to finish: observed deployment generation less than desired generation");
+    return health(
+      "Progressing",
+      "Waiting for rollout to finish: observed deployment generation less than desired generation",
+    );
   }
   const progressing = (status.conditions ?? []).find((c: { type?: string }) => c.type === "Progressing");
   if (progressing?.reason === "ProgressDeadlineExceeded") {
@@ -18,12 +21,21 @@ export const deployment: HealthCheck = ({ metadata, spec = {}, status = {} }) =>
     number(status.availableReplicas),
   ];
   if (wanted !== undefined && updated < wanted) {
-    return health("Progressing", `Waiting for rollout to finish: ${updated} out of ${wanted} new replicas have been updated...`);
+    return health(
+      "Progressing",
+      `Waiting for rollout to finish: ${updated} out of ${wanted} new replicas have been updated...`,
+    );
   }
   if (all > updated)
-    return health("Progressing", `Waiting for rollout to finish: ${all - updated} old replicas are pending termination...`);
+    return health(
+      "Progressing",
+      `Waiting for rollout to finish: ${all - updated} old replicas are pending termination...`,
+    );
   if (available < updated)
-    return health("Progressing", `Waiting for rollout to finish: ${available} of ${updated} updated replicas are available...`);
+    return health(
+      "Progressing",
+      `Waiting for rollout to finish: ${available} of ${updated} updated replicas are available...`,
+    );
   return health("Healthy");
 };
 
@@ -48,14 +60,23 @@ export const statefulSet: HealthCheck = ({ metadata, spec = {}, status = {} }) =
   if (strategy.type === "OnDelete") return health("Healthy", `statefulset has ${ready} ready pods`);
   const { updateRevision = "", currentRevision = "" } = status;
   if (updateRevision !== currentRevision) {
-    return health("Progressing", `waiting for statefulset rolling update to complete ${updated} pods at revision ${updateRevision}...`);
+    return health(
+      "Progressing",
+      `waiting for statefulset rolling update to complete ${updated} pods at revision ${updateRevision}...`,
+    );
   }
-  return health("Healthy", `statefulset rolling update complete ${number(status.currentReplicas)} pods at revision ${currentRevision}...`);
+  return health(
+    "Healthy",
+    `statefulset rolling update complete ${number(status.currentReplicas)} pods at revision ${currentRevision}...`,
+  );
 };
 
 export const daemonSet: HealthCheck = ({ metadata, spec = {}, status = {} }) => {
   if (number(metadata.generation) > number(status.observedGeneration)) {
-    return health("Progressing", "Waiting for rollout to finish: observed daemon set generation less than desired generation");
+    return health(
+      "Progressing",
+      "Waiting for rollout to finish: observed daemon set generation less than desired generation",
+    );
   }
   const [desired, updated, available] = [
     number(status.desiredNumberScheduled),
@@ -82,7 +103,10 @@ export const daemonSet: HealthCheck = ({ metadata, spec = {}, status = {} }) => 
 export const replicaSet: HealthCheck = (object) => {
   const { metadata, spec = {}, status = {} } = object;
   if (number(metadata.generation) > number(status.observedGeneration)) {
-    return health("Progressing", "Waiting for rollout to finish: observed replica set generation less than desired generation");
+    return health(
+      "Progressing",
+      "Waiting for rollout to finish: observed replica set generation less than desired generation",
+    );
   }
   const failure = conditionsOf(object).find((c) => c.type === "ReplicaFailure");
   if (failure?.status === "True") return health("Degraded", failure.message);

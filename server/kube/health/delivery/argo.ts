@@ -14,19 +14,27 @@ function isObserved({ metadata, spec, status }: KubeObject): boolean {
   const [seen, wanted] = [toNumber(status.observedGeneration), metadata.generation ?? 0];
   if (seen !== undefined && seen < wanted) return false;
   if (!spec?.workloadRef || !metadata.annotations) return true;
-  return toNumber(metadata.annotations["rollout.argoproj.io/workload-generation"]) === toNumber(status.workloadObservedGeneration);
+  return (
+    toNumber(metadata.annotations["rollout.argoproj.io/workload-generation"]) ===
+    toNumber(status.workloadObservedGeneration)
+  );
 }
 
 const PHASES: Record<string, HealthStatus> = {
   ...Object.fromEntries(HEALTH_ORDER.map((word) => [word, word])),
   Paused: "Suspended",
 };
-const notObserved = when((object) => !isObserved(object), "Progressing", "Waiting for rollout spec update to be observed");
+const notObserved = when(
+  (object) => !isObserved(object),
+  "Progressing",
+  "Waiting for rollout spec update to be observed",
+);
 
 const failed: HealthCheck = (object) => {
   const bad = conditionsOf(object).find(
     ({ type, reason }) =>
-      type === "InvalidSpec" || (type === "Progressing" && (reason === "RolloutAborted" || reason === "ProgressDeadlineExceeded")),
+      type === "InvalidSpec" ||
+      (type === "Progressing" && (reason === "RolloutAborted" || reason === "ProgressDeadlineExceeded")),
   );
   return bad && health("Degraded", bad.message);
 };
@@ -42,7 +50,8 @@ const concluded: HealthCheck = ({ spec = {}, status }): Health => {
     status.availableReplicas ?? 0,
   ];
   const wait = (what: string) => health("Progressing", what);
-  if (status.currentPodHash === undefined) return wait("Waiting for rollout to finish: status has not been reconciled.");
+  if (status.currentPodHash === undefined)
+    return wait("Waiting for rollout to finish: status has not been reconciled.");
   if (updated < wanted) return wait("Waiting for roll out to finish: More replicas need to be updated");
   if (available < updated) return wait("Waiting for roll out to finish: updated replicas are still becoming available");
   const stable = status.stableRS ?? (status.canary ? status.canary.stableRS : "");
@@ -72,7 +81,9 @@ const spotDeployment: HealthCheck = (object) => {
     if (type === "InvalidSpec" || gaveUp) return health("Degraded", message);
     if (type === "Paused" && status === "True") return health("Suspended", "Rollout is paused");
   }
-  return object.status.phase === "Progressing" ? health("Progressing", "Waiting for rollout to finish steps") : health("Healthy");
+  return object.status.phase === "Progressing"
+    ? health("Progressing", "Waiting for rollout to finish steps")
+    : health("Healthy");
 };
 
 const said =
@@ -84,7 +95,9 @@ const said =
 const begun =
   (what: string, said: HealthCheck): HealthCheck =>
   (object) =>
-    object.status ? said(object) : health("Progressing", `Waiting for ${what} to finish: status has not been reconciled.`);
+    object.status
+      ? said(object)
+      : health("Progressing", `Waiting for ${what} to finish: status has not been reconciled.`);
 
 const analysisRun = firstOf(
   phases("status.phase", { Progressing: ["Pending", "Running"] }, "Analysis run is running"),
@@ -117,7 +130,11 @@ export const argo: Checks = {
     waiting("Waiting for the status to be reported"),
   ),
   "argoproj.io/CronWorkflow": firstOf(
-    conditions(["SpecError", "True", "Degraded"], ["SubmissionError", "True", "Degraded"], ["Completed", "True", "Healthy"]),
+    conditions(
+      ["SpecError", "True", "Degraded"],
+      ["SubmissionError", "True", "Degraded"],
+      ["Completed", "True", "Healthy"],
+    ),
     when(() => true, "Healthy", "CronWorkflow is healthy."),
   ),
   "argoproj.io/EventBus": firstOf(

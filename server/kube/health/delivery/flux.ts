@@ -48,7 +48,11 @@ const suspended = when(
 const source = firstOf(suspended, votes({ needed: 2, good: ["ArtifactInStorage"] }));
 const helmRepository = firstOf(
   suspended,
-  when(({ spec }) => spec?.type === "oci", "Healthy", "Helm repositories of type 'oci' do not contain any information in the status."),
+  when(
+    ({ spec }) => spec?.type === "oci",
+    "Healthy",
+    "Helm repositories of type 'oci' do not contain any information in the status.",
+  ),
   source,
 );
 
@@ -67,5 +71,8 @@ export const flux: Checks = {
     votes({ needed: 1, busy: "False", reasons: ["NewGeneration", "Scanning"] }),
   ),
   "image.toolkit.fluxcd.io/ImageUpdateAutomation": firstOf(suspended, votes({ needed: 1 })),
-  "notification.toolkit.fluxcd.io/Receiver": firstOf(suspended, votes({ needed: 1, busy: "False", working: "Degraded" })),
+  "notification.toolkit.fluxcd.io/Receiver": firstOf(
+    suspended,
+    votes({ needed: 1, busy: "False", working: "Degraded" }),
+  ),
 };

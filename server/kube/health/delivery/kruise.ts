@@ -46,19 +46,29 @@ const broadcastJob = firstOf(
     "BroadcastJob is completed successfully",
   ),
   when(({ status }) => status?.phase === "failed" && status.failed !== 0, "Degraded", "BroadcastJob failed"),
-  when(({ spec, status }) => status?.phase === "paused" && spec?.paused === true, "Suspended", "BroadcastJob is Paused"),
+  when(
+    ({ spec, status }) => status?.phase === "paused" && spec?.paused === true,
+    "Suspended",
+    "BroadcastJob is Paused",
+  ),
   waiting("BroadcastJob is still running"),
 );
 
 const cronJob = firstOf(
-  when(({ spec, status }) => !status?.lastScheduleTime && spec?.paused === true, "Suspended", "AdvancedCronJob is Paused"),
+  when(
+    ({ spec, status }) => !status?.lastScheduleTime && spec?.paused === true,
+    "Suspended",
+    "AdvancedCronJob is Paused",
+  ),
   when(({ status }) => status?.active?.length > 0, "Progressing", "AdvancedCronJobs has active jobs"),
   when(({ status }) => !status?.lastScheduleTime, "Degraded", "AdvancedCronJobs has not run successfully"),
   when(() => true, "Healthy", "AdvancedCronJobs has run successfully"),
 );
 
 const step = (states: readonly string[], words: readonly string[]) => (object: KubeObject) =>
-  observed(object) && states.includes(object.status?.canaryStatus?.currentStepState) && words.includes(object.status.phase);
+  observed(object) &&
+  states.includes(object.status?.canaryStatus?.currentStepState) &&
+  words.includes(object.status.phase);
 
 const rollout = firstOf(
   when(step(["StepPaused"], ["Progressing"]), "Suspended", "Rollout is Paused need manual intervention"),
@@ -72,7 +82,8 @@ const gameServer: HealthCheck = ({ status }) => {
   const { currentState: now, desiredState: wanted } = status;
   if (now !== wanted) return health("Progressing", `State change: ${now ?? "Unknown"} → ${wanted ?? "Unknown"}`);
   const list: { type?: string; status?: string }[] = status.podStatus?.conditions ?? [];
-  if (list.some((c) => c.type === "KruisePodReady" && c.status !== "True")) return health("Degraded", "Pod is not ready: KruisePodReady");
+  if (list.some((c) => c.type === "KruisePodReady" && c.status !== "True"))
+    return health("Degraded", "Pod is not ready: KruisePodReady");
   return now === "Ready" ? health("Healthy", "GameServer is Ready") : undefined;
 };
 
@@ -84,7 +95,8 @@ const gameServerSet: HealthCheck = (object) => {
   if (paused === true) return health("Suspended", "GameServerSet is paused");
   if (partition !== 0 && number(status.updatedReplicas) >= all - partition)
     return health("Suspended", `Partition=${partition}, waiting for manual intervention`);
-  if (number(status.updatedReadyReplicas) === all) return health("Healthy", "All GameServerSet replicas are updated and ready");
+  if (number(status.updatedReadyReplicas) === all)
+    return health("Healthy", "All GameServerSet replicas are updated and ready");
   if (number(status.readyReplicas) < all)
     return health("Progressing", `ReadyReplicas ${number(status.readyReplicas)}/${all}, still progressing`);
   return undefined;
@@ -116,8 +128,10 @@ export const kruise: Checks = {
       rolling: (object) => ({ partition: 0, ...rollingUpdate(object) }),
       paused: "updatedNumberScheduled",
       held: (status, partition) => status.updatedNumberScheduled! > status.desiredNumberScheduled! - partition,
-      good: (s) => s.updatedNumberScheduled === s.desiredNumberScheduled && s.numberAvailable === s.desiredNumberScheduled,
-      bad: (s) => s.updatedNumberScheduled === s.desiredNumberScheduled && s.numberUnavailable === s.desiredNumberScheduled,
+      good: (s) =>
+        s.updatedNumberScheduled === s.desiredNumberScheduled && s.numberAvailable === s.desiredNumberScheduled,
+      bad: (s) =>
+        s.updatedNumberScheduled === s.desiredNumberScheduled && s.numberUnavailable === s.desiredNumberScheduled,
       badly: "Some pods are not ready or available",
     }),
     initial,

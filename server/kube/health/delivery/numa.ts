@@ -52,12 +52,15 @@ const rollout = ({ name, failure, pause, progressive = true }: Child): HealthChe
       const upgradeFailed = progressive && find("ProgressiveUpgradeSucceeded", "False").length > 0;
       const upgrading = (status.upgradeInProgress ?? "") !== "" || status.phase === "Pending";
       if (upgrading && !upgradeFailed) return health("Progressing", "Update in progress");
-      if (find("ChildResourcesHealthy", "False").some((c) => c.reason === "Progressing")) return health("Progressing", "Child Progressing");
+      if (find("ChildResourcesHealthy", "False").some((c) => c.reason === "Progressing"))
+        return health("Progressing", "Child Progressing");
       if (status.phase === "Failed") return health("Degraded", status.message);
       for (const { type, status: is, reason, message } of conditionsOf(object)) {
         if (is !== "False") continue;
-        if (type === "ChildResourcesHealthy" && (failure === undefined || reason === failure)) return health("Degraded", message);
-        if (progressive && type === "ProgressiveUpgradeSucceeded") return health("Degraded", "Progressive upgrade failed");
+        if (type === "ChildResourcesHealthy" && (failure === undefined || reason === failure))
+          return health("Degraded", message);
+        if (progressive && type === "ProgressiveUpgradeSucceeded")
+          return health("Degraded", "Progressive upgrade failed");
       }
       const paused = pause === undefined ? undefined : find(pause, "True")[0];
       if (paused) return health("Healthy", paused.message);
@@ -77,7 +80,11 @@ export const numa: Checks = {
     failure: "MonoVertexFailed",
     pause: "MonoVertexPausingOrPaused",
   }),
-  "numaplane.numaproj.io/PipelineRollout": rollout({ name: "Pipeline", failure: "PipelineFailed", pause: "PipelinePausingOrPaused" }),
+  "numaplane.numaproj.io/PipelineRollout": rollout({
+    name: "Pipeline",
+    failure: "PipelineFailed",
+    pause: "PipelinePausingOrPaused",
+  }),
   "numaplane.numaproj.io/ISBServiceRollout": rollout({ failure: "ISBSvcFailed" }),
   "numaplane.numaproj.io/NumaflowControllerRollout": rollout({ progressive: false }),
 };

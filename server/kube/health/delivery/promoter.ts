@@ -26,9 +26,11 @@ const reconciled = ({ initial, waits, missing, failed, other, unknown, types = [
         const { generation } = object.metadata;
         if (seen !== undefined && generation !== undefined && seen !== generation)
           return health("Progressing", `Waiting for ${waits} spec update to be observed`);
-        if (status === "False" && reason === "ReconciliationError") return health("Degraded", `${failed}: ${message ?? "Unknown error"}`);
+        if (status === "False" && reason === "ReconciliationError")
+          return health("Degraded", `${failed}: ${message ?? "Unknown error"}`);
         if (status === "False") return health("Degraded", `${other(reason)}: ${message ?? "Unknown error"}`);
-        if (status === "Unknown" && unknown) return health("Progressing", `${unknown} (${reason}): ${message ?? "Unknown"}`);
+        if (status === "Unknown" && unknown)
+          return health("Progressing", `${unknown} (${reason}): ${message ?? "Unknown"}`);
       }
       return told.length === 0 ? health("Progressing", missing) : undefined;
     },
@@ -76,7 +78,8 @@ const gate = ({ kind, subject, unknown, branches, passed }: Gate): HealthCheck =
     ({ status }) => {
       const all: { branch?: string; phase?: string }[] = status.environments ?? [];
       if (all.length === 0) return health("Healthy", `${subject} reconciled`);
-      const of = (test: (phase: string) => boolean) => all.filter((e) => test(e.phase ?? "pending")).map((e) => e.branch ?? "?");
+      const of = (test: (phase: string) => boolean) =>
+        all.filter((e) => test(e.phase ?? "pending")).map((e) => e.branch ?? "?");
       const failed = of((phase) => phase === "failure");
       const pending = of((phase) => phase !== "failure" && phase !== "success");
       if (failed.length) return health("Degraded", `${branches} failed for branch(es): ${failed.join(", ")}`);
@@ -99,7 +102,8 @@ interface Environment {
 const shaOf = (commit?: Commit): string => commit?.dry?.sha ?? "";
 const short = (commit?: Commit): string => shaOf(commit).slice(0, 7);
 const hydrated = (commit?: Commit): string => commit?.note?.drySha || shaOf(commit);
-const processed = ({ proposed }: Environment): string => `Hydrator has processed dry commit '${hydrated(proposed).slice(0, 7)}'.`;
+const processed = ({ proposed }: Environment): string =>
+  `Hydrator has processed dry commit '${hydrated(proposed).slice(0, 7)}'.`;
 
 /** `1 pending, 2 successful, 0 failed. Pending commit statuses: a. `; the space at the end is the ecosystem's. */
 function tally({ commitStatuses = [] }: Commit): { text: string; pending: number; failed: number } {
@@ -112,7 +116,11 @@ function tally({ commitStatuses = [] }: Commit): { text: string; pending: number
 }
 
 /** Which commit is missing. What the hydrator noted stands for a proposal in one of several environments, see `proposal`. */
-function missing({ active, proposed }: Omit<Environment, "branch">, where: string, proposal = shaOf): Health | undefined {
+function missing(
+  { active, proposed }: Omit<Environment, "branch">,
+  where: string,
+  proposal = shaOf,
+): Health | undefined {
   const other = !proposal(proposed) ? "proposed" : undefined;
   const name = !shaOf(active) ? "active" : other;
   return name && health("Progressing", `The ${name} commit DRY SHA is missing or empty${where}.`);
@@ -121,7 +129,10 @@ function missing({ active, proposed }: Omit<Environment, "branch">, where: strin
 /** Which commit is on its way. */
 function moving({ active, proposed }: Omit<Environment, "branch">, place: string): Health | undefined {
   if (shaOf(active) === shaOf(proposed)) return undefined;
-  return health("Progressing", `Promotion in progress${place} from '${short(active)}' to '${short(proposed)}': ${tally(proposed!).text}`);
+  return health(
+    "Progressing",
+    `Promotion in progress${place} from '${short(active)}' to '${short(proposed)}': ${tally(proposed!).text}`,
+  );
 }
 
 const changeTransferPolicy: HealthCheck = ({ status }) => {
@@ -149,12 +160,22 @@ const promotionStrategy: HealthCheck = ({ status }) => {
     const move = moving(one, ` for environment '${one.branch}'`);
     if (move) return health("Progressing", `${move.message}${processed(one)} `);
   }
-  const open = all.map((e) => ({ branch: e.branch, ...tally(e.active!) })).filter(({ pending, failed }) => pending || failed);
+  const open = all
+    .map((e) => ({ branch: e.branch, ...tally(e.active!) }))
+    .filter(({ pending, failed }) => pending || failed);
   if (open.length) {
-    const list = open.map(({ branch, failed, pending }) => `${branch} (${failed} failed, ${pending} pending)`).join(", ");
-    return health("Healthy", `Environments are up-to-date, but some environments have non-successful commit statuses: ${list}.`);
+    const list = open
+      .map(({ branch, failed, pending }) => `${branch} (${failed} failed, ${pending} pending)`)
+      .join(", ");
+    return health(
+      "Healthy",
+      `Environments are up-to-date, but some environments have non-successful commit statuses: ${list}.`,
+    );
   }
-  return health("Healthy", `All environments are up-to-date on commit '${short(all[0]!.active)}'. ${processed(all[0]!)}`);
+  return health(
+    "Healthy",
+    `All environments are up-to-date on commit '${short(all[0]!.active)}'. ${processed(all[0]!)}`,
+  );
 };
 
 const applications = ({ status }: KubeObject): number => status.applicationsSelected?.length ?? 0;
@@ -169,19 +190,33 @@ export const promoter: Checks = {
       (object) => `Argo CD commit status is healthy and is tracking ${applications(object)} applications`,
     ),
   ),
-  "promoter.argoproj.io/ChangeTransferPolicy": firstOf(reconciled(named("change transfer policy")), changeTransferPolicy),
+  "promoter.argoproj.io/ChangeTransferPolicy": firstOf(
+    reconciled(named("change transfer policy")),
+    changeTransferPolicy,
+  ),
   "promoter.argoproj.io/PromotionStrategy": firstOf(reconciled(named("promotion strategy")), promotionStrategy),
   "promoter.argoproj.io/CommitStatus": firstOf(reconciled(named("commit status")), ({ status }) =>
     health(
       "Healthy",
-      status.sha && status.phase ? `Commit status for commit ${status.sha} reports ${status.phase}` : "Commit status is healthy",
+      status.sha && status.phase
+        ? `Commit status for commit ${status.sha} reports ${status.phase}`
+        : "Commit status is healthy",
     ),
   ),
-  "promoter.argoproj.io/PullRequest": firstOf(reconciled({ ...named("pull request"), types: ["Ready", "Reconciled"] }), ({ status }) =>
-    health("Healthy", status.id && status.state ? `Pull request is ${status.state} as PR ${status.id}` : "Pull request is healthy"),
+  "promoter.argoproj.io/PullRequest": firstOf(
+    reconciled({ ...named("pull request"), types: ["Ready", "Reconciled"] }),
+    ({ status }) =>
+      health(
+        "Healthy",
+        status.id && status.state ? `Pull request is ${status.state} as PR ${status.id}` : "Pull request is healthy",
+      ),
   ),
   "promoter.argoproj.io/ScmProvider": provider("ScmProvider", "SCM provider", "SCM provider"),
-  "promoter.argoproj.io/ClusterScmProvider": provider("ClusterScmProvider", "cluster SCM provider", "Cluster SCM provider"),
+  "promoter.argoproj.io/ClusterScmProvider": provider(
+    "ClusterScmProvider",
+    "cluster SCM provider",
+    "Cluster SCM provider",
+  ),
   "promoter.argoproj.io/GitRepository": provider("GitRepository", "Git repository", "Git repository"),
   "promoter.argoproj.io/GitCommitStatus": gate({
     kind: "GitCommitStatus",

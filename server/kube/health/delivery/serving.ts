@@ -23,7 +23,9 @@ const knativeService: HealthCheck = (object) => {
   const open = list.filter((c) => c.status === "False" || c.status === "Unknown");
   if (open.length === 0 && list.filter((c) => c.status === "True" && KNATIVE.includes(c.type ?? "")).length === 3)
     return health("Healthy", "Knative Service is healthy.");
-  const lines = open.map((c) => `${c.type} is ${c.status}${c.reason ? `, since ${c.reason}.` : ""}${c.message ? ` ${c.message}` : ""}\n`);
+  const lines = open.map(
+    (c) => `${c.type} is ${c.status}${c.reason ? `, since ${c.reason}.` : ""}${c.message ? ` ${c.message}` : ""}\n`,
+  );
   return health(open.some((c) => c.status === "False") ? "Degraded" : "Progressing", lines.join(""));
 };
 
@@ -31,15 +33,21 @@ const inference: HealthCheck = ({ status }) => {
   const waits = health("Progressing", "Waiting for InferenceService to report status...");
   if (!status) return waits;
   const model: string | undefined = status.modelStatus?.transitionStatus;
-  const [loading, broken] = [model === "InProgress", model !== undefined && model !== "UpToDate" && model !== "InProgress"];
+  const [loading, broken] = [
+    model === "InProgress",
+    model !== undefined && model !== "UpToDate" && model !== "InProgress",
+  ];
   const list: Condition[] | undefined = status.conditions;
   if (!list) return waits;
-  if (list.some((c) => c.type === "Stopped" && c.status === "True")) return health("Suspended", "InferenceService is Stopped");
+  if (list.some((c) => c.type === "Stopped" && c.status === "True"))
+    return health("Suspended", "InferenceService is Stopped");
   // A service that is not stopped is well.
   const open = list.map((c, i) => ({ c, i })).filter(({ c }) => c.type !== "Stopped" && c.status !== "True");
   const unsure = list.some((c) => c.status === "Unknown");
   if (!loading && !broken && !unsure && open.length === 0) return health("Healthy", "InferenceService is healthy.");
-  const parts = open.map(({ c, i }) => [`${i + 1}: ${c.type ?? "condition"}`, c.status, c.reason, c.message].filter(Boolean).join(" | "));
+  const parts = open.map(({ c, i }) =>
+    [`${i + 1}: ${c.type ?? "condition"}`, c.status, c.reason, c.message].filter(Boolean).join(" | "),
+  );
   const head = loading || broken ? `0: transitionStatus | ${model}` : "";
   return health(broken ? "Degraded" : "Progressing", [head, ...parts].join(" | "));
 };
@@ -59,12 +67,17 @@ function bounds(spec: KubeObject["spec"]): { least?: number; most?: number } | u
   const { enabled, minExecutors, maxExecutors } = spec?.dynamicAllocation ?? {};
   if (enabled) return { least: minExecutors, most: maxExecutors };
   const conf = spec?.sparkConf ?? {};
-  const prefix = ["spark.streaming.dynamicAllocation", "spark.dynamicAllocation"].find((p) => conf[`${p}.enabled`] === "true");
-  const read = (name: string) => (conf[`${prefix}.${name}`] === undefined ? undefined : Number(conf[`${prefix}.${name}`]));
+  const prefix = ["spark.streaming.dynamicAllocation", "spark.dynamicAllocation"].find(
+    (p) => conf[`${p}.enabled`] === "true",
+  );
+  const read = (name: string) =>
+    conf[`${prefix}.${name}`] === undefined ? undefined : Number(conf[`${prefix}.${name}`]);
   return prefix === undefined ? undefined : { least: read("minExecutors"), most: read("maxExecutors") };
 }
-const state = (words: Partial<Record<HealthStatus, readonly string[]>>, text: string | ((object: KubeObject) => string)) =>
-  phases("status.applicationState.state", words, text);
+const state = (
+  words: Partial<Record<HealthStatus, readonly string[]>>,
+  text: string | ((object: KubeObject) => string),
+) => phases("status.applicationState.state", words, text);
 
 const spark = firstOf(
   state({ Progressing: [""] }, "SparkApplication was added, enqueuing it for submission"),
@@ -91,9 +104,13 @@ const spark = firstOf(
 );
 
 const flink = firstOf(
-  when(({ status }) => status?.reconciliationStatus?.success || status?.reconciliationStatus?.state === "DEPLOYED", "Healthy"),
   when(
-    ({ status }) => status?.reconciliationStatus && ["DEPLOYED_NOT_READY", "DEPLOYING"].includes(status.jobManagerDeploymentStatus),
+    ({ status }) => status?.reconciliationStatus?.success || status?.reconciliationStatus?.state === "DEPLOYED",
+    "Healthy",
+  ),
+  when(
+    ({ status }) =>
+      status?.reconciliationStatus && ["DEPLOYED_NOT_READY", "DEPLOYING"].includes(status.jobManagerDeploymentStatus),
     "Progressing",
     "Waiting for deploying",
   ),
@@ -105,24 +122,31 @@ const flink = firstOf(
   waiting("Waiting for Flink operator"),
 );
 
-const readyFunction = conditions(["Ready", "False", "Degraded"], ["Stalled", "True", "Degraded"], ["Ready", "True", "Healthy"]);
+const readyFunction = conditions(
+  ["Ready", "False", "Degraded"],
+  ["Stalled", "True", "Degraded"],
+  ["Ready", "True", "Healthy"],
+);
 /** A function that is ready without a replica waits for its first call. */
 const asleep: HealthCheck = (object) =>
   readyFunction(object)?.status === "Healthy" && !(number(object.status.replicas) > 0)
     ? health("Suspended", "No replicas available")
     : undefined;
 
-const gaveUp = ({ reason, message = "" }: Condition) => reason === "ProgressDeadlineExceeded" || /timeout|failed/i.test(message);
+const gaveUp = ({ reason, message = "" }: Condition) =>
+  reason === "ProgressDeadlineExceeded" || /timeout|failed/i.test(message);
 const spin: HealthCheck = (object): Health => {
   const { spec, status } = object;
   if (!status) return health("Progressing", "Waiting for status to be available");
   const [available, progressing] = [findCondition(object, "Available"), findCondition(object, "Progressing")];
   if (progressing?.status === "False" && gaveUp(progressing))
     return health("Degraded", progressing.message ?? "Application deployment has failed");
-  if (available?.status !== "True") return health("Degraded", available && (available.message ?? "Application is not available"));
+  if (available?.status !== "True")
+    return health("Degraded", available && (available.message ?? "Application is not available"));
   const [have, wanted] = [status.readyReplicas ?? 0, spec?.replicas ?? 1];
   if (have < wanted) return health("Progressing", `Waiting for replicas to be ready (${have}/${wanted})`);
-  if (progressing?.status === "True") return health("Progressing", progressing.message ?? "Application progress status");
+  if (progressing?.status === "True")
+    return health("Progressing", progressing.message ?? "Application progress status");
   return health("Healthy", `Application is healthy with ${have}/${wanted} replicas ready`);
 };
 
@@ -138,8 +162,14 @@ const canary: HealthCheck = (object) => {
   const { status } = object;
   if (!status) return health("Unknown", "No status");
   const weight = Number(status.canaryWeight) > 0 ? `Canary Weight: ${status.canaryWeight} %` : "";
-  const text = conditionsOf(object).reduce((all, { message = "" }) => (all ? `${all} --- ${message}` : message), weight);
-  return health(CANARY[status.phase] ?? "Unknown", [status.phase, text].filter((part) => part !== undefined).join(" --- "));
+  const text = conditionsOf(object).reduce(
+    (all, { message = "" }) => (all ? `${all} --- ${message}` : message),
+    weight,
+  );
+  return health(
+    CANARY[status.phase] ?? "Unknown",
+    [status.phase, text].filter((part) => part !== undefined).join(" --- "),
+  );
 };
 
 /** Newest last: a condition without a time counts as the newest. */
@@ -184,7 +214,10 @@ export const serving: Checks = {
     (c) => (c.type === "Ready" && c.status === "False") || (c.type === "Fallback" && c.status === "True"),
     "Creating HorizontalPodAutoscaler Object",
   ),
-  "keda.sh/ScaledJob": scaler((c) => c.type === "Ready" && (c.status === "False" || c.status === "Unknown"), "Waiting for ScaledJob"),
+  "keda.sh/ScaledJob": scaler(
+    (c) => c.type === "Ready" && (c.status === "False" || c.status === "Unknown"),
+    "Waiting for ScaledJob",
+  ),
   "serving.knative.dev/Service": knativeService,
   "serving.kserve.io/InferenceService": inference,
   "sparkoperator.k8s.io/SparkApplication": spark,

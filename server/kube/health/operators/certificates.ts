@@ -17,7 +17,10 @@ const acme = (what: string, explains = false): HealthCheck => {
 
 export const certificates: Checks = {
   // A certificate that is being renewed is ready meanwhile.
-  "cert-manager.io/Certificate": firstOf(conditions(["Issuing", "True", "Progressing"]), ready("Waiting for certificate")),
+  "cert-manager.io/Certificate": firstOf(
+    conditions(["Issuing", "True", "Progressing"]),
+    ready("Waiting for certificate"),
+  ),
   "cert-manager.io/Issuer": ready("Initializing issuer"),
   "cert-manager.io/ClusterIssuer": ready("Initializing ClusterIssuer"),
   "certmanager.k8s.io/Certificate": ready("Waiting for certificate"),

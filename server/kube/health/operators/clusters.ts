@@ -45,7 +45,10 @@ const controlPlane: HealthCheck = (object) => {
   const errors = list.filter((c) => c.status === "False" && c.severity === "Error");
   // The space after each is the ecosystem's.
   if (errors.length) return health("Degraded", errors.map((c) => `${c.message ?? ""} `).join(""));
-  return health("Progressing", `Control plane is not ready${object.status.ready === false ? " (.status.ready is false)" : ""}`);
+  return health(
+    "Progressing",
+    `Control plane is not ready${object.status.ready === false ? " (.status.ready is false)" : ""}`,
+  );
 };
 
 /** Gardener sums up the health of its clusters in a label. */
@@ -59,7 +62,11 @@ const shoot: HealthCheck = ({ metadata }) =>
   SHOOT[metadata.labels?.["shoot.gardener.cloud/status"] ?? ""] ?? health("Progressing", "Update in progress");
 
 const nodeClaim = firstOf(
-  when((object) => object.metadata.generation !== undefined && stale(object), "Progressing", "Waiting for NodeClaim spec to be reconciled"),
+  when(
+    (object) => object.metadata.generation !== undefined && stale(object),
+    "Progressing",
+    "Waiting for NodeClaim spec to be reconciled",
+  ),
   inOrder(["Disrupting", "True", "Suspended"]),
   conditions(["Ready", "True", "Healthy"], ["Ready", "False", "Degraded"]),
   inOrder(
@@ -73,14 +80,16 @@ const nodeClaim = firstOf(
 /** Karmada: every cluster that was chosen must have reported. */
 const binding = firstOf(
   when(
-    ({ spec, status }) => !status || !spec?.clusters?.length || spec.clusters.length !== status.aggregatedStatus?.length,
+    ({ spec, status }) =>
+      !status || !spec?.clusters?.length || spec.clusters.length !== status.aggregatedStatus?.length,
     "Progressing",
     "Current resource status is insufficient",
   ),
   when(
     ({ status }) =>
       status.aggregatedStatus.some(
-        (one: { health?: string; applied?: boolean }) => one.health === "Unhealthy" || (one.health === "Unknown" && one.applied !== true),
+        (one: { health?: string; applied?: boolean }) =>
+          one.health === "Unhealthy" || (one.health === "Unknown" && one.applied !== true),
       ),
     "Degraded",
     "Current resource status is unhealthy",
@@ -88,7 +97,11 @@ const binding = firstOf(
   when(() => true, "Healthy"),
 );
 
-const reported = when(({ status }) => status?.compliant === undefined, "Progressing", "Waiting for the status to be reported");
+const reported = when(
+  ({ status }) => status?.compliant === undefined,
+  "Progressing",
+  "Waiting for the status to be reported",
+);
 const isCompliant = ({ status }: KubeObject) => status.compliant === "Compliant";
 
 const configurationPolicy = firstOf(
@@ -101,7 +114,9 @@ const configurationPolicy = firstOf(
   when(({ status }) => !status.compliancyDetails, "Progressing", "Waiting for compliance"),
   (object) => {
     const details: { conditions?: Condition[] }[] = object.status.compliancyDetails;
-    const told = details.flatMap((d) => d.conditions ?? []).filter((c) => c.message !== undefined && c.type !== undefined);
+    const told = details
+      .flatMap((d) => d.conditions ?? [])
+      .filter((c) => c.message !== undefined && c.type !== undefined);
     return health(isCompliant(object) ? "Healthy" : "Degraded", told.map((c) => `${c.type} - ${c.message}`).join("; "));
   },
 );
@@ -137,7 +152,10 @@ const policy = firstOf(
 /** Contour's only condition, if it speaks of the newest generation. */
 const validNow = (object: KubeObject) =>
   (conditionsOf(object) as (Condition & { observedGeneration?: number })[]).find(
-    (c) => c.type === "Valid" && c.observedGeneration === object.metadata.generation && (c.status === "True" || c.status === "False"),
+    (c) =>
+      c.type === "Valid" &&
+      c.observedGeneration === object.metadata.generation &&
+      (c.status === "True" || c.status === "False"),
   );
 
 const withReason = (c: Condition) => (c.message ? `${c.reason}: ${c.message}` : c.reason);
@@ -155,7 +173,10 @@ export const clusters: Checks = {
   "cluster.x-k8s.io/MachineHealthCheck": machineHealth,
   "cluster.x-k8s.io/MachinePool": machinePool,
   "addons.cluster.x-k8s.io/ClusterResourceSet": firstOf(
-    conditions(["ResourcesApplied", "True", "Healthy", "cluster resource set is applied"], ["ResourcesApplied", "False", "Degraded"]),
+    conditions(
+      ["ResourcesApplied", "True", "Healthy", "cluster resource set is applied"],
+      ["ResourcesApplied", "False", "Degraded"],
+    ),
     waiting("Initializing cluster resource set"),
   ),
   "controlplane.cluster.x-k8s.io/AWSManagedControlPlane": controlPlane,
@@ -208,16 +229,24 @@ export const clusters: Checks = {
     if (spec?.includes && list.some((c) => c.status === "False" && c.observedGeneration === metadata.generation))
       return health("Healthy", "HTTPProxy inclusions cannot be health checked");
     if (told) return health("Degraded", status.description);
-    return health("Progressing", status.conditions || status.currentStatus === undefined ? "Waiting for status" : status.description);
+    return health(
+      "Progressing",
+      status.conditions || status.currentStatus === undefined ? "Waiting for status" : status.description,
+    );
   },
   "projectcontour.io/ExtensionService": (object) => {
     const told = validNow(object);
-    return told ? health(told.status === "True" ? "Healthy" : "Degraded", told.message) : health("Progressing", "Waiting for status");
+    return told
+      ? health(told.status === "True" ? "Healthy" : "Degraded", told.message)
+      : health("Progressing", "Waiting for status");
   },
   "proclaim.dogmatiq.io/DNSSDServiceInstance": (object) => {
-    const [adopted, advertised, found] = ["Adopted", "Advertised", "Discoverable"].map((type) => findCondition(object, type));
+    const [adopted, advertised, found] = ["Adopted", "Advertised", "Discoverable"].map((type) =>
+      findCondition(object, type),
+    );
     if (adopted?.status === "False") return health("Degraded", adopted.message);
-    if (advertised?.reason === "AdvertiseError" || advertised?.reason === "UnadvertiseError") return health("Degraded", advertised.message);
+    if (advertised?.reason === "AdvertiseError" || advertised?.reason === "UnadvertiseError")
+      return health("Degraded", advertised.message);
     if (found?.reason === "DiscoveryError") return health("Unknown", found.message);
     return health(found?.status === "True" ? "Healthy" : "Progressing", found?.message);
   },

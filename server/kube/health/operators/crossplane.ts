@@ -15,7 +15,8 @@ const SILENT = [
 const SILENT_CONFIGS = ["ClusterProviderConfig", "ProviderConfig", "ProviderConfigUsage"];
 const UP_TO_DATE = "Resource is up-to-date.";
 
-const empty = ({ status }: KubeObject): boolean => status === undefined || status === null || Object.keys(status).length === 0;
+const empty = ({ status }: KubeObject): boolean =>
+  status === undefined || status === null || Object.keys(status).length === 0;
 const configures = ({ kind }: KubeObject): boolean => kind === "ProviderConfig" || kind === "ClusterProviderConfig";
 
 const BAD: ConditionRow[] = [

@@ -63,7 +63,10 @@ const cnpgDatabase = firstOf(
 
 const NO_STATUS = "No status info available";
 /** MariaDB: the first condition that is not True is what it waits for. */
-const mariaDb = (broken: (condition: Condition) => boolean, text: (condition: Condition) => string | undefined): HealthCheck =>
+const mariaDb = (
+  broken: (condition: Condition) => boolean,
+  text: (condition: Condition) => string | undefined,
+): HealthCheck =>
   firstOf((object) => {
     if (!Array.isArray(object.status?.conditions)) return undefined;
     const list = conditionsOf(object);
@@ -97,7 +100,11 @@ const xtraDb = firstOf(
   phases("status.state", { Progressing: ["initializing"], Healthy: ["ready"] }, nodes),
   phases("status.state", { Unknown: ["paused"] }, "Cluster is paused"),
   phases("status.state", { Degraded: ["stopping"] }, (object) => `Cluster is stopping (${nodes(object)})`),
-  phases("status.state", { Degraded: ["error"] }, ({ status }) => `Cluster is on error: ${(status.message ?? []).join(", ")}`),
+  phases(
+    "status.state",
+    { Degraded: ["error"] },
+    ({ status }) => `Cluster is on error: ${(status.message ?? []).join(", ")}`,
+  ),
   when(() => true, "Unknown", `Cluster status ${UNKNOWN_TO_ARGO}`),
 );
 const mongoDb = firstOf(
@@ -127,13 +134,20 @@ const COLOURS = { Healthy: ["green"], Progressing: ["yellow"], Degraded: ["red"]
 
 const beat = firstOf(
   when(
-    ({ status }) => status?.health === "yellow" && status.availableNodes !== undefined && status.expectedNodes !== undefined,
+    ({ status }) =>
+      status?.health === "yellow" && status.availableNodes !== undefined && status.expectedNodes !== undefined,
     "Progressing",
-    ({ status }) => `Elastic Beat status is deploying, there is ${status.availableNodes} instance(s) on ${status.expectedNodes} expected`,
+    ({ status }) =>
+      `Elastic Beat status is deploying, there is ${status.availableNodes} instance(s) on ${status.expectedNodes} expected`,
   ),
-  phases("status.health", { Healthy: ["green"], Degraded: ["red"] }, ({ status }) => `Elastic Beat status is ${capital(status.health)}`),
+  phases(
+    "status.health",
+    { Healthy: ["green"], Degraded: ["red"] },
+    ({ status }) => `Elastic Beat status is ${capital(status.health)}`,
+  ),
   when(
-    ({ status }) => status?.health === "yellow" || (status?.health === undefined && status?.expectedNodes !== undefined),
+    ({ status }) =>
+      status?.health === "yellow" || (status?.health === undefined && status?.expectedNodes !== undefined),
     "Progressing",
     "Elastic Beat phase is progressing",
   ),
@@ -151,15 +165,22 @@ const elasticsearch: HealthCheck = ({ spec, status = {} }) => {
   const { availableNodes, health: colour, phase } = status;
   if (availableNodes === undefined || availableNodes > wanted) return unknown;
   if (availableNodes < wanted)
-    return health("Progressing", `The desired amount of availableNodes is ${wanted} but the current amount is ${availableNodes}`);
+    return health(
+      "Progressing",
+      `The desired amount of availableNodes is ${wanted} but the current amount is ${availableNodes}`,
+    );
   if (colour === undefined) return unknown;
-  if (phase === "ApplyingChanges" || phase === "MigratingData") return health("Progressing", `Elasticsearch phase is ${phase}`);
+  if (phase === "ApplyingChanges" || phase === "MigratingData")
+    return health("Progressing", `Elasticsearch phase is ${phase}`);
   if (phase === "Invalid") return health("Degraded", "Elasticsearch phase is Invalid");
   if (phase !== "Ready") return unknown;
   if (colour === "green") return health("Healthy", "Elasticsearch Cluster status is Green");
   const verdict = NODE_COLOURS.get(colour);
   return verdict
-    ? health(verdict, `Elasticsearch Cluster status is ${capital(colour)}. Check the status of indices, replicas and shards`)
+    ? health(
+        verdict,
+        `Elasticsearch Cluster status is ${capital(colour)}. Check the status of indices, replicas and shards`,
+      )
     : unknown;
 };
 
@@ -185,7 +206,11 @@ export const databases: Checks = {
     waiting(({ status }) => status?.phase || "Waiting for backup to be processed"),
   ),
   "acid.zalan.do/postgresql": firstOf(
-    when(({ status }) => status?.PostgresClusterStatus === undefined, "Progressing", "Waiting for postgres cluster status..."),
+    when(
+      ({ status }) => status?.PostgresClusterStatus === undefined,
+      "Progressing",
+      "Waiting for postgres cluster status...",
+    ),
     phases("status.PostgresClusterStatus", { Healthy: ["Running"], Progressing: ["Creating", "Updating"] }),
     when(
       () => true,
@@ -219,12 +244,20 @@ export const databases: Checks = {
   "db.atlasgo.io/AtlasMigration": atlas((c) => c.reason === "Reconciling"),
   "db.atlasgo.io/AtlasSchema": atlas((c) => c.message === "Reconciling" || c.message === "GettingDevDB"),
   "cassandra.rook.io/Cluster": firstOf(
-    when(({ status }) => status?.racks && !Object.values<{ members?: number; readyMembers?: number }>(status.racks).some(short), "Healthy"),
+    when(
+      ({ status }) =>
+        status?.racks && !Object.values<{ members?: number; readyMembers?: number }>(status.racks).some(short),
+      "Healthy",
+    ),
     waiting("Waiting for Cassandra Cluster"),
   ),
   "solr.apache.org/SolrCloud": firstOf(
     when(({ status }) => !status?.solrNodes, "Progressing", "Waiting for solr to exist"),
-    when(({ status }) => status.solrNodes.some((node: { ready?: boolean }) => !node.ready), "Progressing", "Not all replicas are ready"),
+    when(
+      ({ status }) => status.solrNodes.some((node: { ready?: boolean }) => !node.ready),
+      "Progressing",
+      "Not all replicas are ready",
+    ),
     when(() => true, "Healthy", "Solr is ready"),
   ),
 };

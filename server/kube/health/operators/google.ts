@@ -37,7 +37,8 @@ export const google: Checks = {
   ),
   "networking.gke.io/ManagedCertificate": firstOf(
     when(
-      ({ status }) => (status?.domainStatus ?? []).some((domain: { status?: string }) => domain.status === "FailedNotVisible"),
+      ({ status }) =>
+        (status?.domainStatus ?? []).some((domain: { status?: string }) => domain.status === "FailedNotVisible"),
       "Degraded",
       "At least one certificate has failed to be provisioned",
     ),

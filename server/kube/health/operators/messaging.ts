@@ -3,7 +3,10 @@ import { type HealthCheck, health } from "../types.ts";
 
 /** Strimzi has a condition of its own for what is wrong. */
 const strimzi = (name: string): HealthCheck =>
-  firstOf(conditions(["NotReady", "True", "Degraded"], ["Ready", "True", "Healthy", ""]), waiting(`Waiting for ${name}`));
+  firstOf(
+    conditions(["NotReady", "True", "Degraded"], ["Ready", "True", "Healthy", ""]),
+    waiting(`Waiting for ${name}`),
+  );
 
 /** A new cluster is not ready while it is being created: that is progress. */
 const strimziKafka: HealthCheck = (object) => {
@@ -22,7 +25,8 @@ const component = (kind: string): HealthCheck =>
 
 const connector = firstOf(
   when(
-    ({ status }) => status?.state === "CREATED" && status.connectorState === "RUNNING" && status.failedTasksCount === undefined,
+    ({ status }) =>
+      status?.state === "CREATED" && status.connectorState === "RUNNING" && status.failedTasksCount === undefined,
     "Healthy",
     "Connector running",
   ),
@@ -31,7 +35,11 @@ const connector = firstOf(
     "Degraded",
     ({ status }) => (status.conditions?.length ? status.conditions[0].message : "No conditions available"),
   ),
-  when(({ status }) => status?.state !== undefined && status.failedTasksCount > 0, "Degraded", "Connector has failed tasks"),
+  when(
+    ({ status }) => status?.state !== undefined && status.failedTasksCount > 0,
+    "Degraded",
+    "Connector has failed tasks",
+  ),
   waiting("Waiting for Kafka Connector"),
 );
 
@@ -49,7 +57,8 @@ const banzai: HealthCheck = ({ status }) => {
   const settled = brokers.filter(
     (b) => b.configurationState === "ConfigInSync" && SETTLED.includes(b.gracefulActionState?.cruiseControlState ?? ""),
   );
-  if (settled.length !== brokers.length) return health("Degraded", "Broker Config is out of Sync or CruiseControlState is not Ready");
+  if (settled.length !== brokers.length)
+    return health("Degraded", "Broker Config is out of Sync or CruiseControlState is not Ready");
   const topic = status.cruiseControlTopicStatus;
   if (topic === "CruiseControlTopicReady")
     return status.state === "ClusterRunning"
@@ -67,7 +76,8 @@ const topology =
     for (const { type, status, reason } of object.status?.conditions ?? []) {
       if (type !== "Ready") continue;
       if (status === "True" && reason === "SuccessfulCreateOrUpdate") return health("Healthy", `${what} ready`);
-      if (status === "False" && reason === "FailedCreateOrUpdate") return health("Degraded", `${what} failed to be created or updated`);
+      if (status === "False" && reason === "FailedCreateOrUpdate")
+        return health("Degraded", `${what} failed to be created or updated`);
     }
     return health("Unknown", `${what} status is unknown`);
   };
@@ -81,7 +91,9 @@ const rabbit: HealthCheck = (object) => {
     return health("Suspended", "RabbitmqCluster is scaled to 0 replicas");
   if (cluster?.status === "False") return health("Progressing", "Waiting for RabbitMQ cluster formation");
   if (replicas?.status === "False") return health("Progressing", "Waiting for RabbitMQ instances ready");
-  return cluster?.status === "True" && replicas?.status === "True" ? health("Healthy", "RabbitMQ cluster ready") : undefined;
+  return cluster?.status === "True" && replicas?.status === "True"
+    ? health("Healthy", "RabbitMQ cluster ready")
+    : undefined;
 };
 
 const TOPOLOGY = ["Binding", "Exchange", "Permission", "Policy", "Queue", "Shovel", "User", "Vhost"];
@@ -93,7 +105,11 @@ export const messaging: Checks = {
   "kafka.strimzi.io/KafkaConnector": strimzi("KafkaConnector"),
   "kafka.strimzi.io/KafkaTopic": strimzi("Kafka Topic"),
   "kafka.strimzi.io/KafkaUser": strimzi("Kafka User"),
-  ...each("platform.confluent.io", ["Connect", "ControlCenter", "Kafka", "KsqlDB", "SchemaRegistry", "Zookeeper"], component),
+  ...each(
+    "platform.confluent.io",
+    ["Connect", "ControlCenter", "Kafka", "KsqlDB", "SchemaRegistry", "Zookeeper"],
+    component,
+  ),
   "platform.confluent.io/Connector": connector,
   "kafka.banzaicloud.io/KafkaCluster": firstOf(banzai, waiting("Waiting for KafkaCluster")),
   ...each("rabbitmq.com", TOPOLOGY, topology),

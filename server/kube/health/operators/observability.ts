@@ -1,8 +1,25 @@
 import type { KubeObject } from "../../object.ts";
-import { type Checks, type ConditionRow, conditions, each, firstOf, inOrder, phases, ready, stale, waiting, when } from "../rules.ts";
+import {
+  type Checks,
+  type ConditionRow,
+  conditions,
+  each,
+  firstOf,
+  inOrder,
+  phases,
+  ready,
+  stale,
+  waiting,
+  when,
+} from "../rules.ts";
 import { conditionsOf, type Health, type HealthCheck, type HealthStatus, health } from "../types.ts";
 
-const HUMIO: Record<string, HealthStatus> = { Exists: "Healthy", NotFound: "Missing", ConfigError: "Degraded", Unknown: "Unknown" };
+const HUMIO: Record<string, HealthStatus> = {
+  Exists: "Healthy",
+  NotFound: "Missing",
+  ConfigError: "Degraded",
+  Unknown: "Unknown",
+};
 const humio: HealthCheck = ({ status }) => {
   const verdict = HUMIO[status?.state];
   return verdict ? health(verdict, `Component state: ${status.state}.`) : health("Progressing", "Update in progress");
@@ -75,7 +92,9 @@ const collector: HealthCheck = ({ spec, status }): Health => {
     return spec?.mode === "daemonset" && total === 0
       ? health("Healthy", "DaemonSet has no eligible nodes (0/0)")
       : health("Degraded", "No replicas are ready");
-  return ready === total ? health("Healthy", "All replicas are ready") : health("Progressing", "Replicas are starting up");
+  return ready === total
+    ? health("Healthy", "All replicas are ready")
+    : health("Progressing", "Replicas are starting up");
 };
 
 const keptn = (kind: string, field = "status"): HealthCheck =>
@@ -92,7 +111,11 @@ const SYNCED: ConditionRow[] = [
 ];
 
 export const observability: Checks = {
-  ...each("core.humio.com", ["HumioAction", "HumioAlert", "HumioIngestToken", "HumioParser", "HumioRepository", "HumioView"], () => humio),
+  ...each(
+    "core.humio.com",
+    ["HumioAction", "HumioAlert", "HumioIngestToken", "HumioParser", "HumioRepository", "HumioView"],
+    () => humio,
+  ),
   "core.humio.com/HumioCluster": humioCluster,
   "grafana.integreatly.org/Grafana": firstOf(
     when(({ status }) => status?.stageStatus === undefined, "Progressing", "Waiting for Grafana status info"),
@@ -119,7 +142,12 @@ export const observability: Checks = {
   "opentelemetry.io/OpenTelemetryCollector": collector,
   "datadoghq.com/DatadogMetric": firstOf(
     inOrder(
-      ["Error", "True", "Degraded", (c) => (c.reason ? `${c.reason}: ` : "") + (c.message ?? "DatadogMetric reported an error")],
+      [
+        "Error",
+        "True",
+        "Degraded",
+        (c) => (c.reason ? `${c.reason}: ` : "") + (c.message ?? "DatadogMetric reported an error"),
+      ],
       ["Valid", "False", "Degraded", (c) => c.message ?? "DatadogMetric is not valid"],
     ),
     when(() => true, "Healthy", "DatadogMetric is healthy"),

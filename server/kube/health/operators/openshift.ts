@@ -16,7 +16,8 @@ const deploymentConfig: HealthCheck = (object) => {
 const route: HealthCheck = ({ status }) => {
   const ingress: { conditions?: Condition[] }[] | undefined = status?.ingress;
   const list = (ingress ?? []).flatMap((i) => i.conditions ?? []).filter((c) => c.type === "Admitted");
-  if (ingress && list.filter((c) => c.status === "True").length >= ingress.length) return health("Healthy", "Route is healthy");
+  if (ingress && list.filter((c) => c.status === "True").length >= ingress.length)
+    return health("Healthy", "Route is healthy");
   if (list.some((c) => c.status === "False")) return health("Degraded", "Route is degraded");
   return health("Progressing", "Route is still getting admitted");
 };
@@ -27,7 +28,9 @@ const listed = (list: readonly Condition[]) => list.map(line).join("");
 
 /** An operator that is there and waits for somebody to approve its upgrade is well. */
 function awaitsApproval({ spec, status }: KubeObject, list: readonly Condition[]): boolean {
-  const waits = list.some((c) => c.type === "InstallPlanPending" && c.status === "True" && c.reason === "RequiresApproval");
+  const waits = list.some(
+    (c) => c.type === "InstallPlanPending" && c.status === "True" && c.reason === "RequiresApproval",
+  );
   return spec?.installPlanApproval === "Manual" && waits && status.installedCSV !== undefined;
 }
 
@@ -39,11 +42,13 @@ const subscription: HealthCheck = (object) => {
   const lines = list.map((c, i) => (manual && c.type === "InstallPlanPending" ? "" : line(c, i))).join("");
   const held = manual && state === "UpgradePending";
   const note = held ? " (manual InstallPlan approval pending; treated as healthy)" : "";
-  const message = lines + (state === undefined ? ".status.state not yet known\n" : `.status.state is '${state}'${note}\n`);
+  const message =
+    lines + (state === undefined ? ".status.state not yet known\n" : `.status.state is '${state}'${note}\n`);
   const bad = list.some(
     (c) =>
       (c.type === "InstallPlanMissing" && c.reason !== "ReferencedInstallPlanNotFound") ||
-      (["CatalogSourcesUnhealthy", "InstallPlanFailed", "ResolutionFailed"].includes(c.type ?? "") && c.status === "True"),
+      (["CatalogSourcesUnhealthy", "InstallPlanFailed", "ResolutionFailed"].includes(c.type ?? "") &&
+        c.status === "True"),
   );
   if (bad || state === "UpgradeFailed") return health("Degraded", message);
   const pending = list.some((c) => c.type === "InstallPlanPending" && c.status === "True") && !manual;
@@ -105,7 +110,9 @@ export const openshift: Checks = {
   "kyverno.io/Policy": firstOf(
     when(
       (object) =>
-        conditionsOf(object).some((c) => c.type === "Ready" && c.status === "True" && c.reason === "Succeeded" && c.message === "Ready"),
+        conditionsOf(object).some(
+          (c) => c.type === "Ready" && c.status === "True" && c.reason === "Succeeded" && c.message === "Ready",
+        ),
       "Healthy",
       "Policy is ready",
     ),

@@ -16,7 +16,10 @@ const clusterExternalSecret: HealthCheck = (object) => {
 
 export const secrets: Checks = {
   "external-secrets.io/ExternalSecret": ready("Waiting for ExternalSecret"),
-  "external-secrets.io/ClusterExternalSecret": firstOf(clusterExternalSecret, waiting("Waiting for ClusterExternalSecret")),
+  "external-secrets.io/ClusterExternalSecret": firstOf(
+    clusterExternalSecret,
+    waiting("Waiting for ClusterExternalSecret"),
+  ),
   "external-secrets.io/PushSecret": ready("Waiting for PushSecret"),
   "external-secrets.io/SecretStore": ready("Waiting for SecretStore"),
   "external-secrets.io/ClusterSecretStore": ready("Waiting for ClusterSecretStore"),
@@ -33,7 +36,8 @@ export const secrets: Checks = {
   "onepassword.com/OnePasswordItem": ready("Waiting for controller to report status"),
   "iammanager.keikoproj.io/Iamrole": ({ status = {} }) => {
     const { roleName = "<none>", roleARN = "<none>", roleID = "<none>", retryCount, errorDescription } = status;
-    if (status.state === "Ready") return health("Healthy", `Role '${roleName}' exists with ARN '${roleARN}' and ID '${roleID}'.`);
+    if (status.state === "Ready")
+      return health("Healthy", `Role '${roleName}' exists with ARN '${roleARN}' and ID '${roleID}'.`);
     if (!["Error", "RolesMaxLimitReached", "PolicyNotAllowed", "RoleNameNotAvailable"].includes(status.state))
       return health("Progressing", "Waiting for Iamrole to be reconciled");
     const retry = retryCount > 0 ? `(retry ${retryCount}) ` : "";

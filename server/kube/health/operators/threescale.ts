@@ -23,12 +23,18 @@ interface Words {
 const told = (kind: string, { good = ["Ready", "is ready"], also, failed }: Words): HealthCheck => {
   const rows = also.map((type): ConditionRow => {
     const [verdict, words] = WORDS[type]!;
-    return [type, "True", verdict, (c) => c.message ?? (type === "Failed" && failed ? failed : `3scale ${kind} ${words}`)];
+    return [
+      type,
+      "True",
+      verdict,
+      (c) => c.message ?? (type === "Failed" && failed ? failed : `3scale ${kind} ${words}`),
+    ];
   });
   return conditions([good[0], "True", "Healthy", `3scale ${kind} ${good[1]}`], ...rows);
 };
 
-const capability = (kind: string, words: Words): HealthCheck => firstOf(told(kind, words), waiting(`Waiting for 3scale ${kind} status...`));
+const capability = (kind: string, words: Words): HealthCheck =>
+  firstOf(told(kind, words), waiting(`Waiting for 3scale ${kind} status...`));
 
 const positive = (value: unknown): boolean => typeof value === "number" && value > 0;
 const notReady = (object: KubeObject) => conditionsOf(object).find((c) => c.type === "Ready" && c.status !== "True");
@@ -47,7 +53,8 @@ const application = firstOf(
 const tenant = firstOf((object) => {
   const { status } = object;
   const ready = conditionsOf(object).some((c) => c.type === "Ready" && c.status === "True");
-  if (ready && positive(status.tenantId) && positive(status.adminId)) return health("Healthy", "3scale Tenant is ready");
+  if (ready && positive(status.tenantId) && positive(status.adminId))
+    return health("Healthy", "3scale Tenant is ready");
   const bad = notReady(object);
   return bad && health("Degraded", bad.message ?? "3scale Tenant is degraded");
 }, waiting("Waiting for 3scale Tenant status..."));
@@ -68,18 +75,38 @@ const manager = firstOf(
 
 export const threescale: Checks = {
   "capabilities.3scale.net/ActiveDoc": capability("ActiveDoc", { also: ["Invalid", "Orphan", "Failed"] }),
-  "capabilities.3scale.net/ApplicationAuth": capability("ApplicationAuth", { also: ["Failed"], failed: "3scale ApplicationAuth failed" }),
-  "capabilities.3scale.net/Backend": capability("Backend", { good: ["Synced", "is synced"], also: ["Invalid", "Failed"] }),
-  "capabilities.3scale.net/CustomPolicyDefinition": capability("CustomPolicyDefinition", { also: ["Invalid", "Failed"] }),
-  "capabilities.3scale.net/DeveloperAccount": capability("DeveloperAccount", { also: ["Invalid", "Failed", "Waiting"] }),
-  "capabilities.3scale.net/OpenAPI": capability("OpenAPI", { also: ["Invalid", "Failed"], failed: "3scale OpenAPI reconciliation failed" }),
-  "capabilities.3scale.net/Product": capability("Product", { good: ["Synced", "is synced"], also: ["Invalid", "Orphan", "Failed"] }),
+  "capabilities.3scale.net/ApplicationAuth": capability("ApplicationAuth", {
+    also: ["Failed"],
+    failed: "3scale ApplicationAuth failed",
+  }),
+  "capabilities.3scale.net/Backend": capability("Backend", {
+    good: ["Synced", "is synced"],
+    also: ["Invalid", "Failed"],
+  }),
+  "capabilities.3scale.net/CustomPolicyDefinition": capability("CustomPolicyDefinition", {
+    also: ["Invalid", "Failed"],
+  }),
+  "capabilities.3scale.net/DeveloperAccount": capability("DeveloperAccount", {
+    also: ["Invalid", "Failed", "Waiting"],
+  }),
+  "capabilities.3scale.net/OpenAPI": capability("OpenAPI", {
+    also: ["Invalid", "Failed"],
+    failed: "3scale OpenAPI reconciliation failed",
+  }),
+  "capabilities.3scale.net/Product": capability("Product", {
+    good: ["Synced", "is synced"],
+    also: ["Invalid", "Orphan", "Failed"],
+  }),
   "capabilities.3scale.net/ProxyConfigPromote": capability("ProxyConfigPromote", {
     also: ["In-progress", "Failed"],
     failed: "3cale ProxyConfigPromote failed",
   }),
   "capabilities.3scale.net/DeveloperUser": firstOf(
-    when(({ status }) => status?.developerUserState === "suspended", "Suspended", "3scale Developer user is waiting for admin approval"),
+    when(
+      ({ status }) => status?.developerUserState === "suspended",
+      "Suspended",
+      "3scale Developer user is waiting for admin approval",
+    ),
     capability("DeveloperUser", { also: ["Invalid", "Orphan", "Failed"] }),
   ),
   "capabilities.3scale.net/Application": application,

@@ -51,7 +51,13 @@ export const applicationEvents: Read = async (tc, task) => {
       if (told.kind !== "done") return told;
       truncated ||= told.value.truncated;
       for (const event of told.value.items) {
-        const { uid, kind, namespace, name, apiVersion = "v1" } = (event.involvedObject ?? {}) as Record<string, string | undefined>;
+        const {
+          uid,
+          kind,
+          namespace,
+          name,
+          apiVersion = "v1",
+        } = (event.involvedObject ?? {}) as Record<string, string | undefined>;
         if (!uid || !kind || !name || !about.has(uid)) continue;
         const object = { ...gvkOf({ apiVersion, kind }), namespace, name };
         const asked = (["group", "kind", "namespace", "name"] as const).every(
@@ -61,7 +67,9 @@ export const applicationEvents: Read = async (tc, task) => {
       }
     }
     events.sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
-    return done(defined({ items: events.slice(0, limit), truncated: truncated || events.length > limit || undefined }) as Events);
+    return done(
+      defined({ items: events.slice(0, limit), truncated: truncated || events.length > limit || undefined }) as Events,
+    );
   });
 };
 
@@ -87,9 +95,13 @@ async function eventsIn(look: {
   const { client, namespace, fieldSelector } = look;
   let next: string | undefined;
   do {
-    const page = await client.json<{ items?: KubeObject[]; metadata?: { continue?: string } }>("GET", resourcePath(EVENT, namespace), {
-      query: { limit: PAGE, continue: next, fieldSelector },
-    });
+    const page = await client.json<{ items?: KubeObject[]; metadata?: { continue?: string } }>(
+      "GET",
+      resourcePath(EVENT, namespace),
+      {
+        query: { limit: PAGE, continue: next, fieldSelector },
+      },
+    );
     if (page.kind !== "done") return page;
     for (const item of page.value.items ?? []) items.push(item);
     next = page.value.metadata?.continue || undefined;

@@ -31,7 +31,12 @@ interface Wish {
 }
 
 /** Reads the logs of an application's containers, line by line, until they end, the bound is reached or the signal fires. */
-export async function applicationLogs(tc: TaskContext, task: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>> {
+export async function applicationLogs(
+  tc: TaskContext,
+  task: Question,
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<Outcome<undefined>> {
   const wish = wishOf(task.params);
   if (wish.kind !== "done") return wish;
   const app = await objectOf(tc, task, "applications");
@@ -64,7 +69,15 @@ async function copy(
   signal: AbortSignal,
 ): Promise<Outcome<undefined>> {
   const path = `${resourcePath(POD, namespace, pod)}/log`;
-  const query = { container, tailLines: tail, sinceSeconds: since, previous, follow, timestamps: true, limitBytes: MAX_BYTES };
+  const query = {
+    container,
+    tailLines: tail,
+    sinceSeconds: since,
+    previous,
+    follow,
+    timestamps: true,
+    limitBytes: MAX_BYTES,
+  };
   const body = await client.stream(path, query, signal);
   if (signal.aborted) return done(undefined);
   if (body.kind !== "done") {
@@ -77,7 +90,13 @@ async function copy(
     const [, at, own = text] = (!begun && /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(text)) || [];
     begun ??= at ? { at } : {};
     for (const piece of pieces(own, MAX_LINE)) {
-      const told = JSON.stringify({ namespace, pod, container, ...begun, text: piece } satisfies Schemas["ApplicationLogLine"]);
+      const told = JSON.stringify({
+        namespace,
+        pod,
+        container,
+        ...begun,
+        text: piece,
+      } satisfies Schemas["ApplicationLogLine"]);
       // As the service counts it.
       bytes.left -= Buffer.byteLength(told) + 32;
       if (bytes.left <= 0) return;
@@ -101,7 +120,8 @@ async function copy(
     }
     if (rest && !signal.aborted) await line(rest);
   } catch (error) {
-    if (!signal.aborted) void tell("system", `${pod}/${container}: the connection to the node was lost: ${(error as Error).message}`);
+    if (!signal.aborted)
+      void tell("system", `${pod}/${container}: the connection to the node was lost: ${(error as Error).message}`);
   }
   return done(undefined);
 }
@@ -120,20 +140,29 @@ async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undef
   if (part && part.kind !== "done") return part;
   const isPod = (object: KubeObject) => object.kind === "Pod" && object.apiVersion === "v1";
   // Who may see a Pod that is nobody's may not read what it writes by that alone.
-  if (part && isPod(part.value.object)) return done({ items: [part.value.object], client: part.value.unowned ? writer : client });
+  if (part && isPod(part.value.object))
+    return done({ items: [part.value.object], client: part.value.unowned ? writer : client });
   const parts = await partsOf(readOnlyContext);
   if (parts.kind !== "done") return parts;
   const { objects, parents } = parts.value;
   const within = new Set([part?.value.object.metadata.uid]);
   // Parents come before what came of them.
-  const mine = part ? objects.filter((one) => parents.get(one)?.some((uid) => within.has(uid)) && within.add(one.metadata.uid)) : objects;
+  const mine = part
+    ? objects.filter((one) => parents.get(one)?.some((uid) => within.has(uid)) && within.add(one.metadata.uid))
+    : objects;
   const born = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? "";
   return done({ items: mine.filter(isPod).sort((a, b) => (born(a) < born(b) ? 1 : -1)), client });
 }
 
 function streamsOf(pod: KubeObject, wanted: string | undefined): Stream[] {
-  const { containers = [], initContainers = [], ephemeralContainers = [] } = (pod.spec ?? {}) as Record<string, { name: string }[]>;
-  const names = (wanted === undefined ? containers : [...containers, ...initContainers, ...ephemeralContainers]).map(({ name }) => name);
+  const {
+    containers = [],
+    initContainers = [],
+    ephemeralContainers = [],
+  } = (pod.spec ?? {}) as Record<string, { name: string }[]>;
+  const names = (wanted === undefined ? containers : [...containers, ...initContainers, ...ephemeralContainers]).map(
+    ({ name }) => name,
+  );
   const chosen = wanted === undefined ? names : names.filter((name) => name === wanted);
   return chosen.map((container) => ({ namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name, container }));
 }
@@ -149,7 +178,8 @@ function wishOf(params: Record<string, unknown>): Outcome<Wish> {
   const { resource, container, tail, since, previous, follow } = params;
   const key = resource === undefined ? undefined : resourceOf(resource);
   if (key && key.kind !== "done") return key;
-  const count = (value: unknown, most: number) => (typeof value === "number" && value >= 0 ? Math.min(Math.floor(value), most) : undefined);
+  const count = (value: unknown, most: number) =>
+    typeof value === "number" && value >= 0 ? Math.min(Math.floor(value), most) : undefined;
   const seconds = count(since, 31_536_000);
   return done({
     ...(key ? { resource: key.value } : {}),

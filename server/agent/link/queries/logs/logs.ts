@@ -48,10 +48,18 @@ export class LogTasks {
     if (this.#running.size >= MAX_TASKS) return `the agent reads logs for ${MAX_TASKS} others already; ${again}`;
     if (tenant === undefined) return undefined;
     const count = [...this.#running.values()].filter((one) => one.tenant === tenant).length;
-    return count < MAX_OF_TENANT ? undefined : `the agent reads logs for ${MAX_OF_TENANT} others of ${tenant} already; ${again}`;
+    return count < MAX_OF_TENANT
+      ? undefined
+      : `the agent reads logs for ${MAX_OF_TENANT} others of ${tenant} already; ${again}`;
   }
 
-  async run({ ctx, reads }: LinkContext, task: WorkerTask, session: Session, leases: Leases, signal: AbortSignal): Promise<void> {
+  async run(
+    { ctx, reads }: LinkContext,
+    task: WorkerTask,
+    session: Session,
+    leases: Leases,
+    signal: AbortSignal,
+  ): Promise<void> {
     const abort = new AbortController();
     const tenant = tenantIn(ctx.scope, task);
     const full = this.#whyFull(tenant);
@@ -73,7 +81,8 @@ export class LogTasks {
       if (time.aborted) void tell("system", "the time is over");
       await shipper.end();
       if (abort.signal.aborted) await sendResult(session, task, { outcome: "cancelled" }, signal);
-      else if (outcome.kind === "done") await sendResult(session, task, { outcome: "succeeded", lastLog: shipper.last }, signal);
+      else if (outcome.kind === "done")
+        await sendResult(session, task, { outcome: "succeeded", lastLog: shipper.last }, signal);
       else {
         const { reason, message } = outcome;
         const told = { reason: reason.slice(0, 128), message: message.slice(0, 4_096), lastLog: shipper.last };

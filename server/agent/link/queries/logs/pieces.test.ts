@@ -14,17 +14,21 @@ test.each([
   ["halves of such", "\ud83d".repeat(MOST), 7],
   ["characters of several bytes", "é漢".repeat(MOST), 2],
   ["what is short up to an escape at the end", `${"a".repeat(MOST - 1)}\u0000`, 2],
-])("a line comes in pieces that are bounded as they are written, and none ends within a character: %s", (_, text, count) => {
-  const all = [...pieces(text, MOST)];
-  expect(all.join("")).toBe(text);
-  if (count !== undefined) expect(all).toHaveLength(count);
-  for (const one of all) {
-    expect(written(one)).toBeLessThanOrEqual(MOST);
-    expect(/[\ud800-\udbff]$/.test(one) && /^[\udc00-\udfff]/.test(all[all.indexOf(one) + 1] ?? "")).toBe(false);
-  }
-  // None is smaller than it must be.
-  for (const [i, one] of all.slice(0, -1).entries()) expect(written(one + all[i + 1]!.slice(0, 2))).toBeGreaterThan(MOST);
-});
+])(
+  "a line comes in pieces that are bounded as they are written, and none ends within a character: %s",
+  (_, text, count) => {
+    const all = [...pieces(text, MOST)];
+    expect(all.join("")).toBe(text);
+    if (count !== undefined) expect(all).toHaveLength(count);
+    for (const one of all) {
+      expect(written(one)).toBeLessThanOrEqual(MOST);
+      expect(/[\ud800-\udbff]$/.test(one) && /^[\udc00-\udfff]/.test(all[all.indexOf(one) + 1] ?? "")).toBe(false);
+    }
+    // None is smaller than it must be.
+    for (const [i, one] of all.slice(0, -1).entries())
+      expect(written(one + all[i + 1]!.slice(0, 2))).toBeGreaterThan(MOST);
+  },
+);
 
 test("what has not ended is cut between characters", () => {
   expect([cutAt("ab😀", 3), cutAt("ab😀", 4), cutAt("abcd", 3)]).toEqual([2, 4, 3]);

@@ -2,7 +2,8 @@ import type { KubeObject } from "../../../../kube/object.ts";
 import { infoOf, nodeOf } from "./nodes.ts";
 
 const object = (kind: string, name: string, owner?: string, more: Partial<KubeObject> = {}): KubeObject => ({
-  apiVersion: kind === "Pod" || kind === "Service" || kind === "Endpoints" || kind === "PersistentVolumeClaim" ? "v1" : "apps/v1",
+  apiVersion:
+    kind === "Pod" || kind === "Service" || kind === "Endpoints" || kind === "PersistentVolumeClaim" ? "v1" : "apps/v1",
   kind,
   metadata: {
     name,
@@ -32,7 +33,9 @@ test("a line says what a person wants to see at once", () => {
     },
   });
   expect(text(pod)).toEqual(["status CrashLoopBackOff", "ready 1/2", "restarts 3", "node n1"]);
-  expect(text(object("Deployment", "d", undefined, { spec: { replicas: 2 }, status: { readyReplicas: 1 } }))).toEqual(["ready 1/2"]);
+  expect(text(object("Deployment", "d", undefined, { spec: { replicas: 2 }, status: { readyReplicas: 1 } }))).toEqual([
+    "ready 1/2",
+  ]);
   expect(text(object("Deployment", "d", undefined, { spec: { replicas: 0 } }))).toEqual(["ready 0/0"]);
   expect(text(object("Pod", "p", undefined, { status: { containerStatuses: "odd" } }))).toEqual([]);
   expect(nodeOf(pod, { status: "Degraded", message: "back-off" }, { parents: ["x"] })).toMatchObject({

@@ -51,7 +51,10 @@ const INFO: Record<string, (object: KubeObject) => Info> = {
     ...(spec?.suspend ? info("suspended", "yes") : []),
     ...info("last", status?.lastScheduleTime),
   ],
-  "/PersistentVolumeClaim": ({ status }) => [...info("status", status?.phase), ...info("capacity", status?.capacity?.storage)],
+  "/PersistentVolumeClaim": ({ status }) => [
+    ...info("status", status?.phase),
+    ...info("capacity", status?.capacity?.storage),
+  ],
   "/Service": ({ spec, status }) => [
     ...info("type", spec?.type),
     ...info("address", status?.loadBalancer?.ingress?.[0]?.hostname ?? status?.loadBalancer?.ingress?.[0]?.ip),

@@ -14,7 +14,11 @@ export async function orphansIn(readOnlyContext: ReadOnlyContext): Promise<Outco
   const exists = await applications(readOnlyContext);
   if (exists.kind !== "done") return exists;
   const found = await orphansOf(destination, project, app, exists.value);
-  return done(found.map((object) => nodeOf(object, undefined)).sort((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1)));
+  return done(
+    found
+      .map((object) => nodeOf(object, undefined))
+      .sort((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1)),
+  );
 }
 
 /** One of them, to be looked at; what is none of them is told apart from what is not there by nobody. */
@@ -28,7 +32,8 @@ export async function findOrphan(readOnlyContext: ReadOnlyContext, key: Resource
   if (!mayBeOrphaned(destination, resource.value)) return none;
   // Where the project has an account, what belongs to nobody is shown to whom that account would show it.
   const account = destination.writer.config.impersonate;
-  const eyes = destination.writer !== destination.client && account ? reads.as(destination, account) : destination.client;
+  const eyes =
+    destination.writer !== destination.client && account ? reads.as(destination, account) : destination.client;
   const path = resourcePath(resource.value, namespace, key.name);
   const got = (await eyes.json("GET", path, { deadlineMs: 10_000 })) as Outcome<KubeObject>;
   if (got.kind !== "done") return got.reason === KUBE.notFound || got.reason === KUBE.forbidden ? none : got;

@@ -27,7 +27,10 @@ export const applicationResource: Read = async (tc, task) => {
   });
 };
 
-export async function liveResource({ app, destination }: ReadOnlyContext, key: ResourceKey): Promise<Outcome<Schemas["LiveResource"]>> {
+export async function liveResource(
+  { app, destination }: ReadOnlyContext,
+  key: ResourceKey,
+): Promise<Outcome<Schemas["LiveResource"]>> {
   const part = await findPart(app, destination, key);
   if (part.kind !== "done") return part;
   const { object, resource } = part.value;

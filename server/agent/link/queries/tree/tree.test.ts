@@ -40,9 +40,17 @@ function world(roots: KubeObject[], objects: KubeObject[], forbidden: string[] =
     metadata: {
       name: "app",
       labels: { "outpost.dev/managed": "true" },
-      annotations: { "outpost.dev/uid": "u", "outpost.dev/id": "app", "outpost.dev/scope": "default/-/-", "outpost.dev/generation": "1" },
+      annotations: {
+        "outpost.dev/uid": "u",
+        "outpost.dev/id": "app",
+        "outpost.dev/scope": "default/-/-",
+        "outpost.dev/generation": "1",
+      },
     },
-    spec: { source: { repoURL: "https://h/x", path: "." }, destination: { server: "https://kubernetes.default.svc", namespace: "web" } },
+    spec: {
+      source: { repoURL: "https://h/x", path: "." },
+      destination: { server: "https://kubernetes.default.svc", namespace: "web" },
+    },
     status: {
       resources: roots.map(({ apiVersion, kind: of, metadata: { name, namespace } }) => {
         const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
@@ -71,13 +79,20 @@ function world(roots: KubeObject[], objects: KubeObject[], forbidden: string[] =
       return done({ items: all.slice(from, from + Number(query.limit)), metadata: { continue: next } });
     },
     discovery: {
-      find: async (group: string, _version: string, of: string) => done(KINDS.find((one) => one.group === group && one.kind === of)!),
+      find: async (group: string, _version: string, of: string) =>
+        done(KINDS.find((one) => one.group === group && one.kind === of)!),
       all: async () => KINDS,
     },
   };
   const tc = { ctx: { client, namespace: "outpost-agent", account: "default" }, repo: {} } as unknown as TaskContext;
-  const task = { params: { key: "-/-/app", uid: "u", name: "app" } } as unknown as Parameters<typeof applicationTree>[1];
-  return { asked, tree: () => applicationTree(tc, task) as Promise<Outcome<{ nodes: Node[]; truncated?: boolean; unseen?: object[] }>> };
+  const task = { params: { key: "-/-/app", uid: "u", name: "app" } } as unknown as Parameters<
+    typeof applicationTree
+  >[1];
+  return {
+    asked,
+    tree: () =>
+      applicationTree(tc, task) as Promise<Outcome<{ nodes: Node[]; truncated?: boolean; unseen?: object[] }>>,
+  };
 }
 const shown = <T>(outcome: Outcome<T>): T => {
   if (outcome.kind !== "done") throw new Error(outcome.message);
@@ -111,7 +126,10 @@ test("what may not be listed is told, and the rest is shown", async () => {
 });
 
 test("below a kind that others define anything is looked for, by name first, and read when it is shown", async () => {
-  const { tree, asked } = world([object("Certificate", "tls")], [object("Secret", "tls-key", "tls"), object("Secret", "other")]);
+  const { tree, asked } = world(
+    [object("Certificate", "tls")],
+    [object("Secret", "tls-key", "tls"), object("Secret", "other")],
+  );
   const { nodes } = shown(await tree());
   expect(nodes.map(({ kind: of, name, parents }) => [of, name, parents])).toEqual([
     ["Certificate", "tls", undefined],

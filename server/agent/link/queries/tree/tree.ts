@@ -35,11 +35,14 @@ export const applicationTree: Read = async (tc, task) => {
     const shown = below.slice(0, Math.max(0, MAX_NODES - roots.value.size));
     await gathering.complete(shown);
     await judge.prepare([[...roots.value.values()].map(({ object }) => object), shown.map(({ object }) => object)]);
-    const nodes = [...roots.value.values()].slice(0, MAX_NODES).map(({ object, row }) => rootNode(object, row, object && judge.of(object)));
+    const nodes = [...roots.value.values()]
+      .slice(0, MAX_NODES)
+      .map(({ object, row }) => rootNode(object, row, object && judge.of(object)));
     for (const { object, parents } of shown) nodes.push(nodeOf(object, judge.of(object), { parents }));
     const orphans = await orphansIn(readOnlyContext);
     if (orphans.kind !== "done") return orphans;
-    const truncated = gathering.truncated || nodes.length < roots.value.size + below.length || orphans.value.length > MAX_ORPHANS;
+    const truncated =
+      gathering.truncated || nodes.length < roots.value.size + below.length || orphans.value.length > MAX_ORPHANS;
     return done(
       defined({
         nodes,
@@ -62,7 +65,11 @@ interface Root {
 export const parentsIn = (roots: ReadonlyMap<string, Root>): KubeObject[] =>
   [...roots.values()].flatMap(({ object, unowned }) => (object && !unowned ? object : []));
 
-function rootNode(object: KubeObject | undefined, row: ResourceStatus | undefined, health: ReturnType<typeof Object> | undefined): Node {
+function rootNode(
+  object: KubeObject | undefined,
+  row: ResourceStatus | undefined,
+  health: ReturnType<typeof Object> | undefined,
+): Node {
   const { group, version = "", kind = "", namespace, name = "", status } = row ?? {};
   if (object) return nodeOf(object, health, defined({ status, hook: hookOf(object) ? true : undefined }));
   return defined({
@@ -78,7 +85,10 @@ function rootNode(object: KubeObject | undefined, row: ResourceStatus | undefine
 }
 
 /** What Git describes and what is still there of before, with what each is now; hooks too. */
-export async function rootsOf({ app, destination }: ReadOnlyContext, below: Below): Promise<Outcome<Map<string, Root>>> {
+export async function rootsOf(
+  { app, destination }: ReadOnlyContext,
+  below: Below,
+): Promise<Outcome<Map<string, Root>>> {
   const roots = new Map<string, Root>();
   const rows = (app.status?.resources ?? []).slice(0, MAX_NODES);
   for (const row of rows) roots.set(keyOf(shapeOf(row)), { row });

@@ -16,7 +16,11 @@ export class ReadsClient implements QueryApi {
   constructor(address: string, secret: Secret) {
     this.#address = address;
     this.#box = new Box(secret, "reads");
-    this.#pool = new Pool(new URL(address).origin, { headersTimeout: 10_000, bodyTimeout: 4 * ALIVE_MS, connections: 48 });
+    this.#pool = new Pool(new URL(address).origin, {
+      headersTimeout: 10_000,
+      bodyTimeout: 4 * ALIVE_MS,
+      connections: 48,
+    });
   }
 
   answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>> {
@@ -55,7 +59,10 @@ export class ReadsClient implements QueryApi {
       return again(UNREACHABLE, `the answer of the controller at ${this.#address} broke off`);
     } catch (error) {
       const { message, code } = error as NodeJS.ErrnoException;
-      return again(UNREACHABLE, `the controller at ${this.#address} cannot be reached: ${message || code}; see whether it runs`);
+      return again(
+        UNREACHABLE,
+        `the controller at ${this.#address} cannot be reached: ${message || code}; see whether it runs`,
+      );
     }
   }
 }

@@ -14,7 +14,8 @@ import { localReads, READS_BESIDE } from "../../queries/reads.ts";
 import { readsServer } from "./server.ts";
 
 /** The secret that the link and the controller share. The repo server must not have it: it runs what charts and plugins bring. */
-export const readsSecret = (env: NodeJS.ProcessEnv): Secret => sharedSecret(env, "OUTPOST_READS_TOKEN_FILE", "the link and the controller");
+export const readsSecret = (env: NodeJS.ProcessEnv): Secret =>
+  sharedSecret(env, "OUTPOST_READS_TOKEN_FILE", "the link and the controller");
 
 /**
  * Beside `outpost controller`: answers the link's questions about the cluster until the signal. Each replica answers, also one that waits
@@ -48,7 +49,9 @@ export async function runReads(env: NodeJS.ProcessEnv, signal: AbortSignal): Pro
     server.listen(Number(listen.slice(colon + 1)), listen.slice(0, colon), resolve);
   });
   log.info({ listen }, "the link's questions are answered here");
-  await new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
+  await new Promise<void>((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -13,8 +13,16 @@ const never = new AbortController().signal;
 const question = { task: "t", kind: "application.tree", params: { key: "a" }, fence: 7, token: "of-the-lease" };
 
 /** A controller that answers as `door` says, and the link's client of it. */
-async function between<T>(door: Partial<QueryApi>, work: (client: ReadsClient, url: string) => Promise<T>, secret = SECRET): Promise<T> {
-  const server = readsServer({ answer: async () => done({}), logs: async () => done(undefined), ...door }, new Secret(SECRET), log);
+async function between<T>(
+  door: Partial<QueryApi>,
+  work: (client: ReadsClient, url: string) => Promise<T>,
+  secret = SECRET,
+): Promise<T> {
+  const server = readsServer(
+    { answer: async () => done({}), logs: async () => done(undefined), ...door },
+    new Secret(SECRET),
+    log,
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = new ReadsClient(url, new Secret(secret));
@@ -95,8 +103,16 @@ test("without the shared secret nothing is asked and nothing can be read", async
     asked++;
     return done({ secret: "of the cluster" });
   };
-  const refused = await between({ answer }, (client) => client.answer("acme", question, never), "another-secret-of-enough-length");
-  expect(refused).toMatchObject({ kind: "again", reason: "ControllerUnreachable", message: expect.stringContaining("401") });
+  const refused = await between(
+    { answer },
+    (client) => client.answer("acme", question, never),
+    "another-secret-of-enough-length",
+  );
+  expect(refused).toMatchObject({
+    kind: "again",
+    reason: "ControllerUnreachable",
+    message: expect.stringContaining("401"),
+  });
   const codes = await between({ answer }, async (_, url) => {
     const post = (path: string, time: string, body: Buffer) =>
       request(url + path, { method: "POST", headers: { "x-outpost-time": time }, body }).then(async (got) => {
@@ -121,7 +137,9 @@ test("a controller that fails or cannot be reached is named", async () => {
   const answer: QueryApi["answer"] = async () => {
     throw new Error("a defect");
   };
-  expect(await between({ answer }, (client) => client.answer("acme", question, never))).toMatchObject({ reason: "InternalError" });
+  expect(await between({ answer }, (client) => client.answer("acme", question, never))).toMatchObject({
+    reason: "InternalError",
+  });
   const client = new ReadsClient("http://127.0.0.1:1", new Secret(SECRET));
   expect(await client.answer("acme", question, never)).toMatchObject({
     reason: "ControllerUnreachable",
@@ -147,7 +165,8 @@ test("the controller answers a bounded number of questions at once", async () =>
     // 48 wait behind the gate, so the others are the first to be answered.
     let refused = 0;
     await new Promise<void>((resolve) => {
-      for (const each of asked) void each.then((end) => end.kind === "stop" && ++refused === asked.length - 48 && resolve());
+      for (const each of asked)
+        void each.then((end) => end.kind === "stop" && ++refused === asked.length - 48 && resolve());
     });
     release();
     const all = await Promise.all(asked);

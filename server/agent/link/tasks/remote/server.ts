@@ -4,7 +4,17 @@ import type { Secret } from "../../../../base/secret.ts";
 import type { Log } from "../../../../link/log.ts";
 import { Box } from "../../../cache/box.ts";
 import type { QueryApi } from "../../queries/task.ts";
-import { ALIVE_MS, boundOfCall, boundOfFrame, type Call, FRESH_MS, type Frame, lengthOf, MAX_CALL_BYTES, PATH } from "./wire.ts";
+import {
+  ALIVE_MS,
+  boundOfCall,
+  boundOfFrame,
+  type Call,
+  FRESH_MS,
+  type Frame,
+  lengthOf,
+  MAX_CALL_BYTES,
+  PATH,
+} from "./wire.ts";
 
 /** The link asks 16 questions and reads 8 logs at once; one that takes over from another may overlap with it. */
 const MAX_AT_ONCE = 48;
@@ -76,7 +86,9 @@ async function carryOut(
   const tell = (stream: "system" | "stdout", text: string): Promise<void> | undefined =>
     send({ line: [stream, text] }) || response.destroyed ? undefined : drained(response);
   try {
-    return call === "logs" ? await door.logs(account, question, tell, gone.signal) : await door.answer(account, question, gone.signal);
+    return call === "logs"
+      ? await door.logs(account, question, tell, gone.signal)
+      : await door.answer(account, question, gone.signal);
   } catch (error) {
     log.error({ task: question.task, kind: question.kind, error: (error as Error).stack }, "a question threw");
     return stop("InternalError", "a defect of the controller; its log has more");

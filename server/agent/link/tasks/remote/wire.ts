@@ -20,7 +20,8 @@ export const ALIVE_MS = 5_000;
 export const PATH = "/v1/read";
 
 export const boundOfCall = (time: string) => `call ${time}`;
-export const boundOfFrame = (call: Buffer, number: number) => `answer ${call.subarray(0, 12).toString("hex")} ${number}`;
+export const boundOfFrame = (call: Buffer, number: number) =>
+  `answer ${call.subarray(0, 12).toString("hex")} ${number}`;
 
 export function lengthOf(sealed: Buffer): Buffer {
   const head = Buffer.alloc(4);

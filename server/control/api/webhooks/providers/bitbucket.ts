@@ -12,7 +12,10 @@ export const bitbucket: Provider = {
     const changes = list(payload, "push", "changes");
     const source = at(payload, "pullrequest", "source");
     return notice([...addressesOf(payload), ...addressesOf(source)], {
-      refs: [...changes.flatMap((change) => [text(change, "new", "name"), text(change, "old", "name")]), text(source, "branch", "name")],
+      refs: [
+        ...changes.flatMap((change) => [text(change, "new", "name"), text(change, "old", "name")]),
+        text(source, "branch", "name"),
+      ],
       revision: changes.map((change) => text(change, "new", "target", "hash")).find(Boolean),
     });
   },

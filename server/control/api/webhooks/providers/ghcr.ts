@@ -5,5 +5,6 @@ import type { Provider } from "./provider.ts";
 /** GitHub's container registry: a webhook of GitHub with the event `package` or `registry_package`. */
 export const ghcr: Provider = {
   signed: github.signed,
-  read: (told) => (/^(package|registry_package)$/.test(header(told, "x-github-event") ?? "") ? readPackage(told) : "ignored"),
+  read: (told) =>
+    /^(package|registry_package)$/.test(header(told, "x-github-event") ?? "") ? readPackage(told) : "ignored",
 };

@@ -26,10 +26,13 @@ export const gitea: Provider = {
       case "pull_request":
       case "pull_request_sync":
       case "pull_request_label":
-        return notice([...addressesOf(payload), ...addressesOf({ repository: at(payload, "pull_request", "head", "repo") })], {
-          refs: [text(payload, "pull_request", "head", "ref")],
-          revision: text(payload, "pull_request", "head", "sha"),
-        });
+        return notice(
+          [...addressesOf(payload), ...addressesOf({ repository: at(payload, "pull_request", "head", "repo") })],
+          {
+            refs: [text(payload, "pull_request", "head", "ref")],
+            revision: text(payload, "pull_request", "head", "sha"),
+          },
+        );
       case "package":
         return readPackage(payload);
       default:
@@ -38,12 +41,15 @@ export const gitea: Provider = {
   },
 };
 
-const addressesOf = (payload: unknown) => ["clone_url", "ssh_url", "html_url"].map((field) => text(payload, "repository", field));
+const addressesOf = (payload: unknown) =>
+  ["clone_url", "ssh_url", "html_url"].map((field) => text(payload, "repository", field));
 
 /** The registry is at the host itself: `host/owner/name`. */
 function readPackage(payload: unknown) {
   if (text(payload, "package", "type") !== "container") return "ignored";
   const host = URL.parse(text(payload, "package", "html_url") ?? text(payload, "repository", "html_url") ?? "")?.host;
   const [owner, name] = [text(payload, "package", "owner", "login"), text(payload, "package", "name")];
-  return notice([host && owner && name ? `oci://${host}/${owner}/${name}` : undefined], { refs: [text(payload, "package", "version")] });
+  return notice([host && owner && name ? `oci://${host}/${owner}/${name}` : undefined], {
+    refs: [text(payload, "package", "version")],
+  });
 }

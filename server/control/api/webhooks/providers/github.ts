@@ -16,10 +16,13 @@ export const github: Provider = {
       case "repository":
         return notice(addressesOf(payload), { refs: [text(payload, "ref")] });
       case "pull_request":
-        return notice([...addressesOf(payload), ...addressesOf({ repository: at(payload, "pull_request", "head", "repo") })], {
-          refs: [text(payload, "pull_request", "head", "ref")],
-          revision: text(payload, "pull_request", "head", "sha"),
-        });
+        return notice(
+          [...addressesOf(payload), ...addressesOf({ repository: at(payload, "pull_request", "head", "repo") })],
+          {
+            refs: [text(payload, "pull_request", "head", "ref")],
+            revision: text(payload, "pull_request", "head", "sha"),
+          },
+        );
       case "package":
       case "registry_package":
         return readPackage(told);
@@ -39,7 +42,11 @@ export function readPackage({ payload }: Told): Reading {
   // `ghcr.io/owner/name:tag`, or a registry of an Enterprise server; absent while a version has no tag.
   const url = text(found, "package_version", "package_url");
   const [name, registry] = [text(found, "name"), hostOf(text(found, "registry", "url")) ?? "ghcr.io"];
-  const owners = [text(found, "namespace"), text(found, "owner", "login"), text(payload, "repository", "owner", "login")];
+  const owners = [
+    text(found, "namespace"),
+    text(found, "owner", "login"),
+    text(payload, "repository", "owner", "login"),
+  ];
   return notice(
     [
       url && !url.endsWith(":") ? image(url) : undefined,
