@@ -39,6 +39,8 @@ const APART = {
   "openapi/rules/yaml-texts.ts": "yaml-texts.cjs",
   "openapi/rules/forms.ts": "forms.cjs",
 };
+/** The ES modules of the YAML library, from which unused parts (17 KB, mostly its writer) can be left out. Its Node build is CommonJS. */
+const yaml = join(room, "../node_modules/yaml/browser/index.js");
 /** The files of the package that Node reads. */
 export const scripts = ["provider.cjs", ...Object.values(APART)];
 
@@ -76,7 +78,7 @@ export async function buildProvider({
   const built = await Promise.all([
     build({ ...common, entryPoints: ["provider/main.ts"], outfile: join(out, "provider.cjs"), plugins: [apart] }),
     ...Object.entries(APART).map(([file, script]) =>
-      build({ ...common, entryPoints: [file], outfile: join(out, script) }),
+      build({ ...common, entryPoints: [file], outfile: join(out, script), alias: { yaml } }),
     ),
   ]);
   const program = join(out, `terraform-provider-outpost_v${version}`);

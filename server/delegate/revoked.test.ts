@@ -61,7 +61,7 @@ test("a second process with a copy of the identity is refused and told so, and t
     await startDelegate(service, { id: "two", token: "", workDir: copy, env: { OUTPOST_LOG_LEVEL: "warn" } }),
   );
   const line = await until("the refusal", () => said.find((text) => text.includes("worker_in_use")));
-  expect(line).toMatch(/works with this identity.*work folder of its own/);
+  expect(line).toMatch(/uses this identity.*work folder of its own/);
   const task = await createTask(service, { params: { script: "true" }, selectors: ["two"] });
   expect((await waitTask(service, task)).state).toBe("Succeeded");
   expect(

@@ -54,6 +54,7 @@ async function call(operation: OperationId, scope: string, key: string | undefin
     scoped,
     operation === "workerHello" ? "nonce=0123456789abcdef" : "",
     WATCHES.has(operation) ? "timeoutSeconds=1" : "",
+    operation === "watchAll" ? "collections=agents,delegates" : "",
     operation === "getApplicationResource" ? "kind=ConfigMap&name=x" : "",
     operation === "putTaskArtifact" ? `fence=1&sha256=${"0".repeat(64)}` : "",
   ]
@@ -73,7 +74,7 @@ async function call(operation: OperationId, scope: string, key: string | undefin
     ...(abort ? { signal: abort } : {}),
   });
 }
-const WATCHES: ReadonlySet<OperationId> = new Set(["watch", "watchTasks"]);
+const WATCHES: ReadonlySet<OperationId> = new Set(["watch", "watchAll", "watchTasks"]);
 const SPECS: Record<string, object> = {
   repositories: { agent: "account.w", url: "https://h/x" },
   clusters: { agent: "account.w", server: "https://h" },

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { lchown, lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,10 +10,13 @@ const FIRST_OF_RANGES = 1_000_000_000;
 /** The first of the further users of an attempt; no two attempts share one, and no machine has such users. */
 export const rangeOf = (uid: number): number => FIRST_OF_RANGES + (uid - FIRST_UID) * 65_536;
 
-/** Gives uids out in turn: files that an attempt left in a shared folder are not the next one's. */
+/**
+ * Gives uids out in turn: files that an attempt left in a shared folder are not the next one's. It starts anywhere: two delegates that are root
+ * on one machine would else give the same ones at the same time, and each would count and end the other's processes as its own.
+ */
 export class Uids {
   readonly #taken = new Set<number>();
-  #last = LAST_UID;
+  #last = randomInt(FIRST_UID, LAST_UID + 1);
 
   take(): number {
     for (let tries = FIRST_UID; tries <= LAST_UID; tries++) {

@@ -85,7 +85,7 @@ test("a snapshot gets a stamp and the next number", async () => {
 });
 
 test.each<[string, object, string, RegExp]>([
-  ["a wrong password", { password: "wrong" }, "LoginRefused", /does not take the login \(as robot\)/],
+  ["a wrong password", { password: "wrong" }, "LoginRefused", /rejects the login \(as robot\)/],
   ["a layout without its coordinates", { layout: "maven" }, "ParamsInvalid", /groupId/],
   ["no file", { source: undefined }, "ParamsInvalid", /one of/],
   ["a file that is not there", { path: "none" }, "PathNotFound", /none/],

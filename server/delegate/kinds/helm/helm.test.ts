@@ -256,7 +256,7 @@ describe("packages", () => {
     expect(end(await push(to, { plainHttp: true, password: "wrong-password" }))).toEqual([
       "failed",
       "LoginRefused",
-      expect.stringMatching(/does not take the login/),
+      expect.stringMatching(/rejects the login/),
     ]);
     const login = { username: "robot", password: PASSWORD, plainHttp: true, dependencyUpdate: false };
     const used = await upgrade("from-oci", { chart: { oci: `${to}/demo`, version: "1.2.3+build", ...login } });
