@@ -215,7 +215,7 @@ output "o" { value = "\${data.garden_owner.a.name} \${data.garden_owner.b.name} 
   }));
 
 test.each([
-  ["pattern", plot('title = "t"\n beds = [{ plant = "iris" }, { plant = "IRIS" }]'), "must be of another form", "beds"],
+  ["pattern", plot('title = "t"\n beds = [{ plant = "iris" }, { plant = "IRIS" }]'), "must be small letters", "beds"],
   ["enum", plot('kind = "shed"'), 'One of "open", "glass" is wanted, got "shed"', "kind"],
   ["range", plot('front = { plant = "a", rows = 10 }'), "At most 9 is allowed, got 10", "rows"],
   ["whole number", plot('rooms = { x = { plant = "a", rows = 1.5 } }'), "It must be a whole number, got 1.5", "rooms"],

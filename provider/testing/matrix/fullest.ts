@@ -7,7 +7,7 @@ import { type Case, dotted, isHard, Legal } from "./legal.ts";
 type Spec = { readonly [name: string]: Json };
 
 /** How many values of a field are tried before it counts as excluded by what the object has by then. */
-const TRIES = 3;
+const TRIES = 6;
 
 /** Puts objects that together have a value for every field of a noun, each object with as many as the service takes at once. */
 export class Fullest {
@@ -40,8 +40,10 @@ export class Fullest {
   /** The values of each field, those with most in them first. */
   #fieldsOf(name: string, base: Base, start: Spec): Map<string, Case[]> {
     const out = new Map<string, Case[]>();
+    // Terraform writes null for an empty text into the configuration that it generates.
     for (const one of this.#legal(base).casesOf(name, start))
-      if (one.value !== undefined) out.set(dotted(one.path), [...(out.get(dotted(one.path)) ?? []), one]);
+      if (one.value !== undefined && one.value !== "")
+        out.set(dotted(one.path), [...(out.get(dotted(one.path)) ?? []), one]);
     for (const [field, cases] of out)
       out.set(
         field,

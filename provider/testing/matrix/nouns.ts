@@ -5,7 +5,8 @@ const folder = new URL("../../generated/", import.meta.url);
 
 /** Every noun of the contract, from the generated tables: a new one is there by itself. */
 export async function loadNouns(): Promise<Noun[]> {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith("-request.ts"));
+  // `nouns.ts` lists the others.
+  const files = readdirSync(folder).filter((name) => /^(?!nouns\.ts$)(?!.*-request\.ts$).*\.ts$/.test(name));
   const modules = files
     .sort()
     .map(async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>);
