@@ -50,7 +50,7 @@ test("what its Pods write and what Kubernetes tells of them is read through the 
   const line = expect.stringMatching(/(^|│ )guestbook on port \d+$/m);
   const logs = await w.cli("app", "logs", "guestbook", ...of);
   expect([logs.exit, logs.err, logs.out]).toEqual([0, "", line]);
-  const followed = await w.cli("app", "logs", "guestbook", ...of, "--follow", "--timeout", "5");
+  const followed = await w.cli("app", "logs", "guestbook", ...of, "--follow", "--timeout", "5s");
   expect([followed.exit, followed.err, followed.out]).toEqual([0, "the time is over\n", line]);
   const events = await w.cli("app", "events", "guestbook");
   expect([events.exit, events.out]).toEqual([0, expect.stringMatching(/Started +.*Pod/)]);

@@ -96,10 +96,11 @@ export async function startGit(options: ServerOptions = {}): Promise<GitServer> 
     const { onPush } = options;
     if (name === undefined || entries.has(name) || !onPush || !NEW_NAME.test(name) || name.endsWith(".git"))
       return entries.get(name ?? "");
+    if (!isPush(new URL(request.url ?? "/", "http://localhost"))) return undefined;
     const users = new Map(Object.entries(onPush.users ?? {}));
-    // Whoever is not signed in is asked to, before it is told what is there.
+    // git pushes without credentials at first, and is asked for them.
     if (signedIn(request.headers.authorization, users) === undefined) return { users, requests: 0 } as Entry;
-    if (isPush(new URL(request.url ?? "/", "http://localhost"))) await create(name, onPush);
+    await create(name, onPush);
     return entries.get(name);
   };
 
