@@ -4,15 +4,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { attributesOf } from "./generate/attribute.ts";
 import { functionPage, page } from "./generate/docs.ts";
-import { examples } from "./generate/examples.ts";
+import { examples, listExample } from "./generate/examples.ts";
 import { schemaJson } from "./generate/json.ts";
+import { listingOf } from "./generate/listing.ts";
 import { PROVIDER_NOTES } from "./generate/notes.ts";
 import { type Contract, nounsOf, statusOf } from "./generate/noun.ts";
 import { waiting } from "./generate/waiting.ts";
 import type { Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
 import { importForm } from "./resources/scope.ts";
-import type { Attribute } from "./schema/attribute.ts";
+import type { Attribute, Attributes } from "./schema/attribute.ts";
 import { camel, snake } from "./schema/names.ts";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -28,6 +29,7 @@ export async function generateProvider(
   const files = new Map<string, string>();
   for (const noun of nouns) files.set(`${fileOf(noun)}.ts`, table(noun, statusOf(contract, noun.name)));
   files.set("nouns.ts", nounTables(nouns));
+  files.set("listing.ts", attributesTable("listing", listingOf(contract)));
   files.set("task-request.ts", request(contract, "TaskRequest"));
   files.set("install-request.ts", request(contract, "InstallRequest"));
   write(out, files);
@@ -67,16 +69,18 @@ function nounTables(nouns: readonly Noun[]): string {
     return {
       resource: `  ${noun.type}: async () => ${resource},`,
       dataSource: `  ${noun.type}: async () => dataSource(${load(".")}, "${name}"),`,
+      list: noun.many ? [`  ${noun.many}: async () => list(${load(".")}, "${name}"),`] : [],
     };
   });
   return [
-    `${header}import { dataSource, resource } from "../resources/load.ts";`,
+    `${header}import { dataSource, list, resource } from "../resources/load.ts";`,
     "",
     "export const resources = {",
     ...rows.map((row) => row.resource),
     "};",
     "export const dataSources = {",
     ...rows.map((row) => row.dataSource),
+    ...rows.flatMap((row) => row.list),
     "};",
     "",
   ].join("\n");
@@ -84,10 +88,11 @@ function nounTables(nouns: readonly Noun[]): string {
 
 /** What something is asked for with, for what is written by hand. */
 function request({ components: { schemas } }: Contract, name: "TaskRequest" | "InstallRequest"): string {
-  const json = JSON.stringify(JSON.stringify(attributesOf(schemas, schemas[name]!, false)));
-  const variable = camel(snake(name).slice(1));
-  return `${header}import type { Attributes } from "../schema/attribute.ts";\n\nexport const ${variable}: Attributes = JSON.parse(${json});\n`;
+  return attributesTable(camel(snake(name).slice(1)), attributesOf(schemas, schemas[name]!, false));
 }
+
+const attributesTable = (variable: string, attributes: Attributes): string =>
+  `${header}import type { Attributes } from "../schema/attribute.ts";\n\nexport const ${variable}: Attributes = JSON.parse(${JSON.stringify(JSON.stringify(attributes))});\n`;
 
 /** Resources and data sources that are no nouns. */
 const EXTRA = ["outpost_task"];
@@ -95,8 +100,13 @@ const EXTRA_DATA = ["outpost_agent_install", "outpost_delegate_install"];
 
 /** A noun of the contract without a resource, or the other way round, stops the build. */
 function checkComplete(nouns: Noun[], provider: Provider): void {
-  const wanted = nouns.map((n) => n.type).join();
-  for (const parts of [provider.resources, provider.dataSources]) {
+  const single = nouns.map((n) => n.type);
+  const lists = nouns.flatMap((n) => n.many ?? []);
+  for (const [parts, types] of [
+    [provider.resources, single],
+    [provider.dataSources, [...single, ...lists]],
+  ] as const) {
+    const wanted = [...types].sort().join();
     const have = Object.keys(parts)
       .filter((type) => !EXTRA.includes(type) && !EXTRA_DATA.includes(type))
       .sort()
@@ -130,6 +140,14 @@ async function pages(nouns: Noun[], provider: Provider): Promise<Map<string, str
       join("data-sources", `${short(noun.type)}.md`),
       page({ title: `${noun.type} (Data Source)`, schema: data.schema, example }),
     );
+    if (noun.many) {
+      const { schema } = await provider.dataSources[noun.many]!();
+      const title = `${noun.many} (Data Source)`;
+      out.set(
+        join("data-sources", `${short(noun.many)}.md`),
+        page({ title, schema, example: examples[noun.many] ?? listExample(noun.many) }),
+      );
+    }
   }
   for (const name of EXTRA)
     out.set(

@@ -23,6 +23,7 @@ const delivered = names(
   nouns.filter((noun) => noun.delivered !== undefined),
 );
 const types = names(({ name }) => `outpost${snake(name)}`);
+const lists = names((noun) => `outpost${snake(pluralOf(noun))}`);
 const fileOf = ({ name }: NounHead) => snake(name).slice(1).replaceAll("_", "-");
 
 test("there are nouns, and some are delivered", () => {
@@ -67,12 +68,12 @@ test("the command line has a word for each, and none twice", () => {
   expect(words.filter((word, i) => words.indexOf(word) !== i)).toEqual([]);
 });
 
-test("Terraform has a resource, a data source and their pages", () => {
+test("Terraform has a resource, a data source, one that lists, and their pages", () => {
   const { resources, dataSources } = createOutpost({});
   expect(types.filter((type) => !resources[type] || !dataSources[type])).toEqual([]);
-  const pages = ["resources", "data-sources"].flatMap((folder) =>
-    types.map((type) => `${folder}/${type.slice("outpost_".length)}.md`),
-  );
+  expect(lists.filter((type) => !dataSources[type])).toEqual([]);
+  const page = (folder: string) => (type: string) => `${folder}/${type.slice("outpost_".length)}.md`;
+  const pages = [...types.map(page("resources")), ...[...types, ...lists].map(page("data-sources"))];
   expect(pages.filter((page) => !existsSync(at(`provider/generated/docs/${page}`)))).toEqual([]);
 });
 

@@ -257,12 +257,15 @@ test("results can be referred to at every depth", () => {
       id: "b",
       name: app.status.resources.get(0).kind,
       description: data.status.sealKey.publicKey,
+      labels: { health: new l1.DataApplications(s, "l", { org: "team", limit: 5 }).items.get(0).health },
     });
   });
+  expect(only(json.data.outpost_applications)).toMatchObject({ org: "team", limit: 5 });
   expect(only(json.data.outpost_agent).id).toBe("${lower(data.outpost_application.a.status.sync.revision)}");
   expect(only(json.resource.outpost_agent)).toMatchObject({
     name: "${data.outpost_application.a.status.resources[0].kind}",
     description: "${data.outpost_agent.d.status.seal_key.public_key}",
+    labels: { health: "${data.outpost_applications.l.items[0].health}" },
   });
 });
 

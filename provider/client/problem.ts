@@ -23,13 +23,13 @@ export function report(diagnostics: Diagnostics, action: string, problem: Proble
   for (const error of errors) say(error.detail, error.pointer ?? pointer);
 }
 
-/** The path of an attribute that a JSON pointer into the request names: `/spec/source/repoUrl` → `source.repo_url`. */
+/** The path of an attribute that a JSON pointer into the request names: `/spec/source/repoUrl` → `source.repo_url`, `/query/filter` → `filter`. */
 export function pathOf(attributes: Attributes, pointer: string): Path | undefined {
   const parts = pointer
     .split("/")
     .slice(1)
     .map((p) => p.replaceAll("~1", "/").replaceAll("~0", "~"));
-  if (parts[0] === "spec") parts.shift();
+  if (parts[0] === "spec" || parts[0] === "query") parts.shift();
   const path: Step[] = [];
   let group: Attributes | undefined = attributes;
   for (let i = 0; i < parts.length && group; i++) {

@@ -61,6 +61,16 @@ data "outpost_delegate_install" "example" {
 output "manifest" {
   value = data.outpost_delegate_install.example.manifest
 }`,
+  outpost_applications: `data "outpost_applications" "broken" {
+  org       = "team"
+  inherited = true
+  filter    = "health in (Degraded,Missing),labels.tier=web"
+  sort      = "-updatedAt"
+}
+
+output "broken" {
+  value = [for a in data.outpost_applications.broken.items : "\${join("/", compact([a.org, a.project, a.id]))}: \${a.health}"]
+}`,
   outpost_task: `resource "outpost_task" "migrate" {
   kind      = "shell.run"
   selectors = ["builders"]
@@ -82,3 +92,7 @@ export const examples: Readonly<Record<string, string>> = {
     readNouns(spec).flatMap(({ name, example }) => (example ? [[`outpost${snake(name)}`, example.trimEnd()]] : [])),
   ),
 };
+
+/** Of a data source that lists and has no example of its own. */
+export const listExample = (type: string): string =>
+  `data "${type}" "example" {\n  inherited = true\n  filter    = "labels.team=shop"\n}\n\noutput "ids" {\n  value = data.${type}.example.ids\n}`;

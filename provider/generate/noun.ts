@@ -6,7 +6,10 @@ import { attributesOf, compact, type JsonSchema, resolve, type Schemas } from ".
 /** The part of the contract that matters here. */
 export interface Contract {
   readonly info: { readonly version: string };
-  readonly components: { readonly schemas: Schemas };
+  readonly components: {
+    readonly schemas: Schemas;
+    readonly parameters: Readonly<Record<string, { readonly description?: string; readonly schema: JsonSchema }>>;
+  };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 interface Operation {
@@ -44,6 +47,7 @@ function nounOf(contract: Contract, name: string): Noun {
   const remove = operations.find((o) => o.operationId === `delete${name}`);
   const collection = put?.["x-collection"];
   if (!put || !remove || !collection) throw new Error(`the contract has no put and delete for ${name}`);
+  const list = operations.find((o) => o["x-collection"] === collection && o.operationId.startsWith("list"));
   const spec = attributesOf(schemas, schemas[`${name}Spec`]!, false);
   for (const attribute of Object.keys(spec))
     if (reserved.has(attribute))
@@ -69,6 +73,7 @@ function nounOf(contract: Contract, name: string): Noun {
   return compact({
     name,
     type: typeOf(name),
+    many: list && typeOf(list.operationId.slice("list".length)),
     collection,
     scopes,
     delivered: delivered || undefined,

@@ -9,6 +9,14 @@ export const known = (value: Value, name: string): boolean =>
 /** Given in whatever way; an unknown value may still become null, so it counts for nothing that is refused. */
 export const given = (value: Value, name: string): boolean => field(value, name) !== null;
 
+/** Refuses a project of no organisation. An unknown organisation is checked by the service. */
+export function checkScope(config: ValueMap, diagnostics: Diagnostics): void {
+  if (given(config, "project") && !given(config, "org"))
+    diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [
+      { attr: "project" },
+    ]);
+}
+
 /** Refuses two attributes that exclude each other, at the second. */
 export function exclusive(
   value: ValueMap,

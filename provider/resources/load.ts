@@ -12,5 +12,8 @@ export async function resource(noun: Noun) {
 
 type Generated<K extends string> = Readonly<Record<K, Noun>> & { status(): Attribute | undefined };
 
+export const list = async <K extends string>(generated: Readonly<Record<K, Noun>>, name: K) =>
+  (await import("./data/many.ts")).createList(generated[name]);
+
 export const dataSource = async <K extends string>(generated: Generated<K>, name: K) =>
-  (await import("./data.ts")).createDataSource(generated[name], generated.status());
+  (await import("./data/one.ts")).createDataSource(generated[name], generated.status());

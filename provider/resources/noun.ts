@@ -6,6 +6,8 @@ export interface Noun {
   readonly name: string;
   /** As in Terraform: `outpost_application`. */
   readonly type: string;
+  /** The data source that lists them: `outpost_applications`. */
+  readonly many?: string;
   readonly collection: string;
   readonly scopes: readonly string[];
   /** An agent has to get it: there is a delivery to wait for. */

@@ -9,6 +9,7 @@ import type { Attribute, Attributes } from "../schema/attribute.ts";
 import { parseDuration, printDuration } from "../schema/duration.ts";
 import { defaultOf } from "../schema/type.ts";
 import { field, stringField, text, Unknown, unknown, type Value, type ValueMap } from "../value/value.ts";
+import { checkScope } from "./checks.ts";
 import { reportFaults } from "./forms.ts";
 import { fromSpec, toSpec } from "./spec.ts";
 
@@ -93,10 +94,7 @@ export const task: Resource<Client> = {
     attributes,
   },
   validate: async (config, diagnostics) => {
-    if (field(config, "project") !== null && field(config, "org") === null)
-      diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [
-        { attr: "project" },
-      ]);
+    checkScope(config, diagnostics);
     const [kind, params] = [stringField(config, "kind"), jsonField(config, "params")];
     if (kind === undefined || params === undefined) return;
     const { paramFaults } = await import("../../openapi/rules/forms.ts");

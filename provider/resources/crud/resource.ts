@@ -4,7 +4,8 @@ import { readsOf } from "../../client/reads.ts";
 import { NotKnownYet, type PlannedChange, type Resource, type ResourceContext } from "../../protocol/provider.ts";
 import type { Diagnostics } from "../../schema/diagnostics.ts";
 import { isMove } from "../../schema/plan.ts";
-import { field, type Value, type ValueMap } from "../../value/value.ts";
+import type { Value, ValueMap } from "../../value/value.ts";
+import { checkScope } from "../checks.ts";
 import { checkKeptCredentials } from "../credentials-kept.ts";
 import { checkForms } from "../forms.ts";
 import type { Noun } from "../noun.ts";
@@ -46,11 +47,7 @@ async function validate(
   config: ValueMap,
   diagnostics: Diagnostics,
 ): Promise<void> {
-  // An unknown organisation is checked by the service, a project of none at all can be refused now.
-  if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
-    diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [
-      { attr: "project" },
-    ]);
+  checkScope(config, diagnostics);
   ways.validate?.(config, diagnostics);
   watch.warn(noun.type, attributes, config, diagnostics);
   await checkForms(noun.collection, spec, config, diagnostics);

@@ -1,12 +1,12 @@
-import type { Client } from "../client/client.ts";
-import { report } from "../client/problem.ts";
-import type { DataSource } from "../protocol/provider.ts";
-import type { Attribute, Attributes, Schema } from "../schema/attribute.ts";
-import { objectOf } from "../schema/type.ts";
-import type { Noun } from "./noun.ts";
-import { noSuch } from "./references/missing.ts";
-import { placeOf, printNoun, printStored } from "./scope.ts";
-import { fromSpec } from "./spec.ts";
+import type { Client } from "../../client/client.ts";
+import { report } from "../../client/problem.ts";
+import type { DataSource } from "../../protocol/provider.ts";
+import type { Attribute, Attributes, Schema } from "../../schema/attribute.ts";
+import { objectOf } from "../../schema/type.ts";
+import type { Noun } from "../noun.ts";
+import { noSuch } from "../references/missing.ts";
+import { placeOf, printNoun, printStored } from "../scope.ts";
+import { fromSpec } from "../spec.ts";
 
 const scope = new Set(["id", "org", "project"]);
 
