@@ -50,6 +50,8 @@ export interface Destination {
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
   claims: Claims;
+  /** An application by what it is called, wherever it deploys to. Where nobody knows the others, no tenant is told of them. */
+  application?: ((instance: string) => Application | undefined) | undefined;
   version?: string;
 }
 
@@ -61,6 +63,8 @@ export interface DestinationsOptions {
   settings?: Settings;
   /** Namespaces of the home cluster this program may look at; empty for all. */
   namespaces: readonly string[];
+  /** The applications that are known, by what they are called. */
+  application?: ((instance: string) => Application | undefined) | undefined;
   changed(label: string, destination: string): void;
   corrected?(label: string): void;
   signal: AbortSignal;
@@ -245,6 +249,7 @@ export class Destinations {
       ending: this.#options.ending,
       namespaces: new Set<string>(),
       claims: new Claims(),
+      application: this.#options.application,
       abort,
       owned: client !== this.#options.home,
     };

@@ -95,6 +95,7 @@ export class Controller {
       settings,
       namespaces: managed,
       ending: signal,
+      application: (instance) => store.get(instance),
       ...told,
     });
     signal.addEventListener("abort", () => void this.stop(), { once: true });

@@ -7,8 +7,8 @@ import { kindId } from "../cluster/watch-kinds.ts";
 import type { CompareTarget } from "../compare/normalise.ts";
 import { csv, waveOf } from "../order.ts";
 import { imagesOf } from "../status/summary.ts";
-import { otherOwner } from "../sync/apply.ts";
 import { asksConfirmation } from "../sync/confirm.ts";
+import { otherOwner, partOfBoth } from "../sync/other-owner.ts";
 import { pruneAllowed } from "../tasks.ts";
 import { appLabel } from "../tracking.ts";
 import type { Placed } from "./context.ts";
@@ -80,13 +80,12 @@ function setStatus(
     report.condition("ExcludedResourceWarning", "NotPermitted", `${describe(object)}: ${refused}`);
     return true;
   }
-  const { live, claims, own } = destination;
+  const { live, claims } = destination;
   const here = !current && (live.find(target.key) || claims.has(target.key));
   const owner = here ? otherOwner(destination, target, app) : undefined;
   row.status = same && !owner ? "Synced" : "OutOfSync";
   if (owner) {
-    const message = `${describe(object)} is part of applications ${instanceOf(app, own)} and ${owner}`;
-    report.condition("SharedResourceWarning", "SharedResource", message);
+    report.condition("SharedResourceWarning", "SharedResource", partOfBoth(destination, object, { app, other: owner }));
   }
   return !owner && !same;
 }

@@ -17,8 +17,9 @@ import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import { withOwnTenant } from "../config/tenancy.ts";
 import type { Destination } from "../destination.ts";
-import { hookOf, syncOption } from "../order.ts";
-import { effectiveOwner, isMarked } from "../tracking.ts";
+import { syncOption } from "../order.ts";
+import { isMarked } from "../tracking.ts";
+import { leftToOther, otherOwner } from "./other-owner.ts";
 
 /** What one object became. */
 export type ApplyResult = "created" | "configured" | "unchanged";
@@ -62,7 +63,7 @@ async function applyOnce(
   const refused = destination.refuse?.(target.object, resource.value);
   if (refused) return stop("NotPermitted", refused);
   const other = otherOwner(destination, target, app);
-  if (other) return stop(SHARED, `${describe(target.object)} is part of application ${other}; it is left to that one`);
+  if (other) return stop(SHARED, leftToOther(destination, target.object, { app, other }));
   const { claims } = destination;
   claims.set(target.key, instanceOf(app, destination.own));
   const current = live.get(target.key, label) ?? (await hidden(destination, resource.value, target, options));
@@ -278,19 +279,6 @@ function asBefore(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object as KubeObject & { status?: unknown };
   const { name, namespace, labels, annotations, finalizers, ownerReferences } = object.metadata;
   return { ...rest, metadata: { name, namespace, labels, annotations, finalizers, ownerReferences } };
-}
-
-/** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
-export function otherOwner(
-  { live, claims, own, settings: { tracking } }: Destination,
-  target: CompareTarget,
-  app: Application,
-): string | undefined {
-  const instance = instanceOf(app, own);
-  const here = live.find(target.key);
-  const first =
-    (here && !hookOf(here) ? effectiveOwner(here, instance, tracking) : undefined) ?? claims.get(target.key);
-  return first === instance ? undefined : first;
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */

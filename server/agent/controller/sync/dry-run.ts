@@ -1,6 +1,5 @@
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
-import { describe } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import type { CompareTarget } from "../compare/normalise.ts";
@@ -8,8 +7,9 @@ import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import type { Task } from "../tasks.ts";
-import { isUnchangeable, mannerOf, otherOwner, SHARED, send } from "./apply.ts";
+import { isUnchangeable, mannerOf, SHARED, send } from "./apply.ts";
 import { leftOut } from "./messages.ts";
+import { leftToOther, otherOwner } from "./other-owner.ts";
 
 interface Sync {
   app: Application;
@@ -29,7 +29,7 @@ export async function tryDryRun(
   options: readonly string[],
 ): Promise<Outcome<string>> {
   const other = otherOwner(destination, target!, app);
-  if (other) return stop(SHARED, `${describe(object)} is part of application ${other}; it is left to that one`);
+  if (other) return stop(SHARED, leftToOther(destination, object, { app, other }));
   const current = destination.live.find(target!.key);
   // Its kind comes with the sync.
   if (!target!.resource) return done("created");

@@ -17,12 +17,13 @@ import { syncOption } from "../order.ts";
 import { belongs } from "../projects.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "../tasks.ts";
 import { appLabel, effectiveOwner } from "../tracking.ts";
-import { type ApplyResult, applyTarget, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
+import { type ApplyResult, applyTarget, ENDING, ensureNamespace, SHARED } from "./apply.ts";
 import { confirmed } from "./confirm.ts";
 import { tryDryRun } from "./dry-run.ts";
 import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
 import type { Advanced, SyncInput } from "./input.ts";
 import { leftOut, missingKind, shortName, waitingFor } from "./messages.ts";
+import { otherOwner, partOfOther } from "./other-owner.ts";
 import { preflight } from "./preflight.ts";
 import { endOf, namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 
@@ -117,11 +118,11 @@ class Run {
     for (const { task, result } of wrong) this.#record(task, { status: "SyncFailed", ...result });
     if (wrong.length) return `one or more synchronization tasks are not valid: ${wrong[0]!.result.message}`;
     if (!this.#options.includes("FailOnSharedResource=true")) return undefined;
-    const shared = targets.find((target) => otherOwner(destination, target, app));
-    return (
-      shared &&
-      `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`
-    );
+    for (const target of targets) {
+      const other = otherOwner(destination, target, app);
+      if (other) return `Shared resource found: ${partOfOther(destination, target.object, { app, other })}`;
+    }
+    return undefined;
   }
 
   /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
