@@ -3,6 +3,7 @@ import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { marksIn, TENANT, tenantOf } from "../../project/tenant.ts";
 import type { Application } from "../application.ts";
 import type { Destination } from "../destination.ts";
+import { withoutGivenMarks } from "./given-marks.ts";
 
 const GROUP = "argoproj.io";
 export const AGENT_NAMESPACE = "AgentNamespaceRefused";
@@ -54,11 +55,16 @@ function refusesTenant({ own }: Guarded, tenant: string, object: KubeObject): st
   return mark && `${describe(object)} carries ${mark}, which only Outpost sets: remove it from the manifest`;
 }
 
-/** What a tenant's application makes of Argo CD's kinds, in any namespace, is that tenant's too. */
+/**
+ * What a tenant's application makes of Argo CD's kinds, in any namespace, is that tenant's too. And what the cluster makes of its templates bears
+ * no mark of an application.
+ */
 export function inherited(app: Application, shape: Guarded, objects: readonly KubeObject[]): readonly KubeObject[] {
   const tenant = tenantOf(app);
   if (tenant === undefined || !isShared(shape)) return objects;
-  return objects.map((object) => {
+  return objects.map((given) => {
+    const { metadata, ...rest } = given;
+    const object = { ...withoutGivenMarks(app, rest), metadata };
     const { group } = gvkOf(object);
     // A mark that is there already is refused when the object is applied.
     if (group !== GROUP || object.metadata.annotations?.[TENANT] !== undefined) return object;

@@ -15,6 +15,7 @@ import { formerFields, isOurs, takeOver } from "../compare/migrate.ts";
 import type { CompareTarget } from "../compare/normalise.ts";
 import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
+import { withoutGivenMarks } from "../config/given-marks.ts";
 import { withOwnTenant } from "../config/tenancy.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
@@ -326,7 +327,8 @@ async function waitEstablished(
 export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<ApplyResult>> {
   const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
-  const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
+  const { managedNamespaceMetadata } = app.spec.syncPolicy ?? {};
+  const managed = managedNamespaceMetadata && withoutGivenMarks(app, managedNamespaceMetadata);
   if (namespaces.has(name) && !managed) return done("unchanged");
   // Argo CD writes this option on a namespace that it manages, under the same manager: without it each engine would undo the other's write.
   const annotations = managed && { ...managed.annotations, [META.syncOptions]: "ServerSideApply=true" };
