@@ -246,3 +246,20 @@ test("a list of thousands leaves room for everything else, and is not said to be
   // A heartbeat has seconds; the machine of a test may be slow.
   expect(longest).toBeLessThan(1_000);
 });
+
+test("the tenant mark of an object is told however many annotations it has, and however large it is", async () => {
+  const d = discovery();
+  const open = session();
+  d.resync(open);
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`a${n}`, "1"]));
+  const annotations = { ...many, "outpost.dev/tenant": "shop/-" };
+  const status = { summary: { images: Array.from({ length: 10_000 }, (_, n) => `registry.example.com/image-${n}`) } };
+  d.seen("Application", app("many", { namespace: "team", metadata: { annotations } as never }));
+  d.seen("Application", app("large", { namespace: "team", metadata: { annotations } as never, status }));
+  const told = (await drain(d, open)).flatMap(({ discovered = [] }) => discovered);
+  expect(told.map(({ name, annotations: kept = {} }) => [name, Object.keys(kept).length])).toEqual([
+    ["many", 64],
+    ["large", 1],
+  ]);
+  for (const one of told) expect(one.annotations?.["outpost.dev/tenant"]).toBe("shop/-");
+});

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { Tracking } from "../../controller/tracking.ts";
-import { tenantOf } from "../../project/tenant.ts";
+import { TENANT as TENANT_MARK, tenantOf } from "../../project/tenant.ts";
 import { field, SECRET_TYPE } from "../credentials/secrets.ts";
 import { defined } from "../deliveries/spec.ts";
 import { type Collection, MANAGED, MARK } from "../names.ts";
@@ -126,6 +126,8 @@ function statusOf(collection: Discovered, object: KubeObject, own: string, made:
 
 function pairs(all: Record<string, string> | undefined, longest: number): Record<string, string> | undefined {
   const kept = Object.entries(all ?? {})
+    // By it the service decides where an object is not shown: however many others there are, it is told.
+    .sort(([a], [b]) => Number(b === TENANT_MARK) - Number(a === TENANT_MARK))
     .filter(
       ([key, value]) =>
         key !== LAST_APPLIED && key.length <= MAX_KEY && typeof value === "string" && value.length <= longest,
@@ -154,8 +156,9 @@ function bounded(report: DiscoveredReport): DiscoveredReport {
     next = { ...rest, inexpressible: ["spec"] };
   }
   if (sizeOf(next) <= REPORT_BYTES) return next;
-  const { status: _, annotations: __, ...rest } = next;
-  return rest;
+  const { status: _, annotations, ...rest } = next;
+  const mark = annotations?.[TENANT_MARK];
+  return mark === undefined ? rest : { ...rest, annotations: { [TENANT_MARK]: mark } };
 }
 
 const sizeOf = (report: DiscoveredReport): number => JSON.stringify(report).length;

@@ -120,6 +120,37 @@ describe("tenants", () => {
     expect((await get("/v1/applications/marked")).status).toBe(200);
   });
 
+  test("a tenant mark outside the agent's namespace keeps an object out of other tenants' scopes, and brings it into none", async () => {
+    for (const org of ["shop", "bank"])
+      await put(`/v1/argoprojectmappings/to-${org}`, { agent: "shared", argoProject: `of-${org}`, targetOrg: org });
+    const outside = (name: string, argoProject: string, mark: string) =>
+      app(name, { namespace: "team", uid: `k-${name}`, argoProject, annotations: { "outpost.dev/tenant": mark } });
+    const places = async () => {
+      const { items } = (await get("/v1/applications?inherited=true&limit=500")).body;
+      const all = (items as { org?: string; live?: { namespace?: string; name?: string } }[]).filter(
+        ({ live }) => live?.namespace === "team",
+      );
+      return Object.fromEntries(all.map(({ org, live }) => [live!.name, org ?? ""]));
+    };
+    await w.exchange({
+      discovered: [
+        outside("theirs", "of-bank", "shop/-"),
+        outside("theirs-too", "of-bank", "shop/web"),
+        outside("own", "of-shop", "shop/-"),
+        outside("above", "of-shop", "shop/web"),
+        outside("unmapped", "of-nobody", "shop/-"),
+      ],
+    });
+    const want = { theirs: "", "theirs-too": "", own: "shop", above: "shop", unmapped: "" };
+    expect(await places()).toEqual(want);
+    // What moves when a mapping changes is held to the same.
+    await put("/v1/argoprojectmappings/to-nobody", { agent: "shared", argoProject: "of-nobody", targetOrg: "bank" });
+    await put("/v1/argoprojectmappings/to-bank", { agent: "shared", argoProject: "of-bank", targetOrg: "shop" });
+    await eventually("theirs is shown where its mark lets it be", async () => (await places()).theirs === "shop");
+    expect(await places()).toEqual({ ...want, theirs: "shop", "theirs-too": "shop" });
+    for (const org of ["shop", "bank", "nobody"]) await s.ask("DELETE", `/v1/argoprojectmappings/to-${org}`);
+  });
+
   test("a tenant mark counts within the agent's scope alone", async () => {
     const inside = await agent("inbank", "?org=bank");
     await inside.exchange({ discovered: [app("spy", { tenant: "shop/web" })] });

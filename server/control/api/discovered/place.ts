@@ -50,12 +50,20 @@ export async function moveTo(w: Writer, object: Stored, agent: Stored, scope: Sc
 
 export interface Scopes {
   /** The scope that a report's object belongs to. */
-  of(report: Pick<DiscoveredReport, "owner" | "tenant" | "argoProject" | "namespace">): Promise<Scope>;
+  of(report: Pick<DiscoveredReport, "owner" | "tenant" | "argoProject" | "namespace" | "annotations">): Promise<Scope>;
 }
+
+/** The tenant mark of an object, as the agent writes it. Outside its own namespace others write there too, and no agent reports it as `tenant`. */
+const TENANT = "outpost.dev/tenant";
+
+const scopeIn = (account: string, mark: string): Scope => {
+  const [org = "", project = ""] = mark.split("/");
+  return { account, org, project: project === "-" ? "" : project };
+};
 
 /**
  * Where a discovered object is shown: in the scope of its tenant mark, else in that of the managed set that makes it, else where its Argo
- * project is mapped to, else in the agent's own. All lie in the agent's scope and exist.
+ * project is mapped to, unless that is another tenant's scope, else in the agent's own. All lie in the agent's scope and exist.
  */
 export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
   const mappings = await mappingsOf(sql, agent);
@@ -77,15 +85,18 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
     return found;
   };
   return {
-    async of({ owner, tenant, argoProject, namespace }) {
+    async of({ owner, tenant, argoProject, namespace, annotations }) {
       const set =
         owner?.kind === "applicationset" ? await managedSet(owner.namespace ?? namespace, owner.name) : undefined;
-      const [org = "", project = ""] = (tenant ?? "").split("/");
       const mapping = mappingFor(mappings, argoProject);
+      const mapped = mapping && { account, org: mapping.org, project: mapping.project };
+      // A tenant may name any Argo project, and so the scope of others: the mark keeps the object out of theirs, and brings it into none.
+      const marked = annotations?.[TENANT] ? scopeIn(account, annotations[TENANT]) : undefined;
+      const isKeptOut = marked && mapped && !contains(marked, mapped) && !contains(mapped, marked);
       const choices = [
-        ...(tenant ? [{ account, org, project: project === "-" ? "" : project }] : []),
+        ...(tenant ? [scopeIn(account, tenant)] : []),
         ...(set ? [{ account, org: set.org, project: set.project }] : []),
-        ...(mapping ? [{ account, org: mapping.org, project: mapping.project }] : []),
+        ...(mapped && !isKeptOut ? [mapped] : []),
       ];
       for (const scope of choices) if (await usable(scope)) return scope;
       return placeIn(agent);
@@ -97,8 +108,9 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
 export async function rescopeOne(w: Writer, agent: Stored, sighting: Sighting): Promise<void> {
   const object = await tryFindByUid(w, w.account, sighting.uid);
   if (!object?.found) return;
-  const owner = object.found.owner;
-  const report = { owner, tenant: sighting.tenant, argoProject: sighting.argoProject, namespace: sighting.namespace };
+  const { owner, live } = object.found;
+  const { tenant, argoProject, namespace } = sighting;
+  const report = { owner, tenant, argoProject, namespace, annotations: live.annotations };
   const scope = await (await scopesOf(w, agent)).of(report);
   if (!isSame(object, scope)) await moveTo(w, object, agent, scope);
 }
