@@ -48,6 +48,20 @@ test("a set takes over no application of another tenant, nor of the agent's own 
   expect(clashOf(set(), generated, live("a/-", false))).toMatch(/belongs to another tenant/);
 });
 
+test.each<[asking: string | undefined, tenant: string | undefined, isTold: boolean]>([
+  [undefined, "a/-", true],
+  [undefined, undefined, true],
+  ["a/-", "a/-", true],
+  ["a/-", "a/web", true],
+  ["a/web", "a/-", false],
+  ["b/-", "a/-", false],
+  ["b/-", undefined, false],
+])("a set of %s is told which set has an application of %s: %s", (asking, tenant, isTold) => {
+  const other = set(tenant);
+  const theirs = newApplication({ ...other, metadata: { ...other.metadata, name: "secret", uid: "o" } }, generated);
+  expect(clashOf(set(asking), generated, theirs)).toMatch(isTold ? /ApplicationSet secret/ : /another tenant/);
+});
+
 test("an expression that takes too long is tried once, not with every application of the set", () => {
   const rules = { ignoreApplicationDifferences: [{ jqPathExpressions: ["[..|..|..|..|..|..|..]"] }] };
   const wide = {

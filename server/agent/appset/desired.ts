@@ -1,7 +1,7 @@
 import { canonical } from "../../base/json/canonical.ts";
 import { compileJq, type Program } from "../../base/json/jq.ts";
 import { pacedPathsOf } from "../../base/json/jq-paced.ts";
-import { TENANT, tenantOf } from "../project/tenant.ts";
+import { serves, TENANT, tenantOf } from "../project/tenant.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
 import { isNamed } from "./names.ts";
 import type { ApplicationSet, ApplicationSetSpec, Free, Generated } from "./types.ts";
@@ -33,12 +33,15 @@ export function newApplication(set: ApplicationSet, generated: Generated): LiveA
 export function clashOf(set: ApplicationSet, generated: Generated, live: LiveApplication): string | undefined {
   if (isOwned(live, set)) return undefined;
   const { name } = live.metadata;
+  const [asking, tenant] = [tenantOf(set), tenantOf(live)];
+  const others = `application ${name} exists already and belongs to another tenant, or to the agent's own scope`;
+  // A tenant is not told what has an application of a scope beside or above its own.
+  if (asking !== undefined && !serves(asking, tenant)) return others;
   const owner = ownerOf(live);
   if (owner) return `application ${name} belongs to ${owner.kind} ${owner.name} already`;
   if (live.metadata.annotations?.[META.generation] !== undefined)
     return `application ${name} is made by the service already`;
-  if (tenantOf(live) !== tenantOf(set))
-    return `application ${name} exists already and belongs to another tenant, or to the agent's own scope`;
+  if (tenant !== asking) return others;
   // One that lost its set (deleted with --cascade=orphan) is the same; one that somebody made by hand is not.
   const same = (["project", "destination", "source", "sources"] as const).every(
     (field) => canonical(live.spec[field]) === canonical(generated.spec[field]),
