@@ -255,6 +255,6 @@ test("what nobody may guess comes from the system's source of random numbers: th
     "agent/controller/argo-cache/schedule.ts",
     "agent/controller/cluster/live.ts",
     "kube/watch.ts",
-    "link/retry.ts",
+    "link/transport/retry.ts",
   ]);
 });

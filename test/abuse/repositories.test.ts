@@ -95,12 +95,20 @@ const links: Case[] = [
     /^PathEscapesRepository/,
   ],
 ];
+/** A text with a NUL is refused before anything is looked up. */
+const isText = (value: string): boolean => !value.includes("\u0000");
+const NO_TEXT = /^ManifestInvalid: source\.\w+ must be a text/;
 const paths: Case[] = [
   ...["..", "../../etc", "a/../../b", "./../x", "../../../../../../proc/self", "/etc", "//etc/passwd"].map(
     (path): Case => [`path ${path}`, () => ok, { path }, /^PathEscapesRepository/],
   ),
   ...[".git", ".git/config", "a\u0000b", "-c", "x".repeat(5_000), "d/".repeat(5_000)].map(
-    (path): Case => [`path ${JSON.stringify(path.slice(0, 20))}`, () => ok, { path }, /^PathNotFound/],
+    (path): Case => [
+      `path ${JSON.stringify(path.slice(0, 20))}`,
+      () => ok,
+      { path },
+      isText(path) ? /^PathNotFound/ : NO_TEXT,
+    ],
   ),
   ...[
     "--upload-pack=touch x",
@@ -121,7 +129,7 @@ const paths: Case[] = [
       `revision ${JSON.stringify(targetRevision.slice(0, 20))}`,
       () => ok,
       { targetRevision },
-      /^RevisionNotFound/,
+      isText(targetRevision) ? /^RevisionNotFound/ : NO_TEXT,
     ],
   ),
   ["a commit that is not there", () => ok, { targetRevision: "0123456789".repeat(4) }, /^RevisionNotFound/],
@@ -311,7 +319,8 @@ test.each(cases)(
   async (_, files, source, want) => {
     const name = await bench.repository(files());
     const asked = bench.request(name, source);
-    if (allowed.some((one) => one[1] === files)) Object.assign(asked.sources[0]!.repo, { lfs: true, submodules: true });
+    if (allowed.some((one) => one[1] === files))
+      Object.assign(asked.sources[0]!.repo, { enableLfs: true, submodules: true });
     expect(await probe.outcome(asked)).toMatch(want);
     expect(existsSync(escaped)).toBe(false);
   },
