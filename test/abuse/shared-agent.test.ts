@@ -323,6 +323,67 @@ test.each<[string, () => [object, Record<string, string>?]]>([
   120_000,
 );
 
+test("b names an object of a: b is told of another application, not of which one", async () => {
+  const files = { "x.yaml": configMap("app", {}, ", namespace: team-a") };
+  expect(await attempt({}, files)).toMatch(
+    /^SharedResource: ConfigMap team-a\/app is part of application attack-\d+ and of another one$/,
+  );
+  // A sync begins only where it can change something.
+  await w.git.createRepository("b/shared", { files: { ...files, "free.yaml": configMap("free", {}) } });
+  const options = { syncPolicy: { automated: {}, syncOptions: ["FailOnSharedResource=true"], retry: { limit: 0 } } };
+  const spec = { repo: "b/shared", project: "b", destination: { name: "in-cluster", namespace: "team-b" }, ...options };
+  await w.app("shared", spec, marked(B));
+  const { status } = await w.until("shared", (one) => one.status?.operationState?.phase === "Failed", "refused");
+  expect(status?.operationState?.message).toContain("ConfigMap team-a/app is part of another application");
+  expect(JSON.stringify(status)).not.toContain("by-name");
+  value(await w.client.delete(RESOURCES.application, w.namespace, "shared", {}));
+  await unharmed();
+}, 120_000);
+
+test("b writes over no hook of a, not even after the controller was started anew", async () => {
+  const files = (text: string) => ({
+    "hook.yaml": configMap("hook", { text }, ", namespace: team-a, annotations: {argocd.argoproj.io/hook: PreSync}"),
+    "x.yaml": configMap(`plain-of-${text}`, {}),
+  });
+  const spec = (of: string) => ({
+    repo: `${of}/hook`,
+    project: of,
+    destination: { name: "in-cluster", namespace: `team-${of}` },
+    syncPolicy: { automated: {}, retry: { limit: 0 } },
+  });
+  for (const one of ["a", "b"]) await w.git.createRepository(`${one}/hook`, { files: files(one) });
+  await w.app("hook-a", spec("a"), marked(A));
+  await w.until("hook-a", synced, "Synced");
+  await w.restart();
+  await w.app("hook-b", spec("b"), marked(B));
+  const { status } = await w.until("hook-b", (one) => one.status?.operationState?.phase === "Failed", "refused");
+  expect(status?.operationState?.message).toContain("ConfigMap team-a/hook is part of another application");
+  expect((await w.object(RESOURCES.configMap, "team-a", "hook"))?.data).toEqual({ text: "a" });
+  for (const name of ["hook-a", "hook-b"]) value(await w.client.delete(RESOURCES.application, w.namespace, name, {}));
+  await unharmed();
+}, 120_000);
+
+test("b's templates do not mark what the cluster makes of them as a's", async () => {
+  const id = "argocd.argoproj.io/tracking-id";
+  const inner = `labels: {app: x, outpost.dev/app: by-name}, annotations: {${id}: "by-name:/Pod:team-b/x-0"}`;
+  const set = `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: x}
+spec:
+  serviceName: x
+  selector: {matchLabels: {app: x}}
+  template: {metadata: {${inner}}, spec: {containers: [{name: x, image: x}]}}
+  volumeClaimTemplates:
+    - {metadata: {name: d, ${inner}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}
+`;
+  await attempt({}, { "x.yaml": set });
+  const sets = { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true };
+  const made = await w.object(sets, "team-b", "x");
+  expect(made?.spec?.template.metadata.labels).toEqual({ app: "x" });
+  expect(JSON.stringify(made?.spec)).not.toContain("by-name");
+  await unharmed();
+}, 120_000);
+
 const child = (namespace: string, marks = "") => `apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata: {name: child, namespace: ${namespace}${marks ? `, ${marks}` : ""}}
