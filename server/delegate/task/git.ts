@@ -2,25 +2,15 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { isMetadata, safeAddresses } from "../../base/cloud/address.ts";
+import { type GitConfig, gitEnvironment } from "../../base/git/environment.ts";
+import { type GitRefusal, gitRefusal } from "../../base/git/refusal.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import type { TaskContext } from "../kind.ts";
 import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
-/**
- * Configuration of every git: nobody's own, no hooks, no prompts, no other protocols; what a repository contains is written to files and
- * never run.
- */
-const CONFIG: [string, string][] = [
-  ["core.hooksPath", "/dev/null"],
-  ["core.fsmonitor", "false"],
-  ["credential.helper", ""],
-  ["gc.auto", "0"],
-  ["maintenance.auto", "false"],
-  ["submodule.recurse", "false"],
-  ["fetch.recurseSubmodules", "false"],
+// What a repository contains is written to files and never run.
+const CONFIG: GitConfig = [
   ["http.followRedirects", "initial"],
-  ["http.lowSpeedLimit", "1000"],
-  ["http.lowSpeedTime", "30"],
   ["advice.detachedHead", "false"],
   ["init.defaultBranch", "main"],
 ];
@@ -41,16 +31,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** A git that works in one folder with the given access, and with no other. Credentials are in files of the workspace, and only for their host. */
 export async function makeGit(context: TaskContext, cwd: string, access?: GitAccess): Promise<Outcome<Git>> {
   const config = [...CONFIG];
-  const env: Record<string, string> = {
-    ...context.env,
-    LC_ALL: "C",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ASKPASS: "/bin/false",
-    GIT_ALLOW_PROTOCOL: "https:http:ssh",
-    GIT_SSH_COMMAND: "ssh -o BatchMode=yes -o ConnectTimeout=10",
-  };
+  let ssh = "ssh -o BatchMode=yes -o ConnectTimeout=10";
   if (access && context.delegate.env.OUTPOST_ALLOW_METADATA !== "true") {
     const pin = await pinFor(access.url);
     if (pin.kind !== "done") return pin;
@@ -63,12 +44,8 @@ export async function makeGit(context: TaskContext, cwd: string, access?: GitAcc
     config.push(login.value);
   }
   if (access?.sshKey !== undefined || access?.knownHosts !== undefined)
-    env.GIT_SSH_COMMAND = await sshFor(context.workspace.dir, folder, access);
-  env.GIT_CONFIG_COUNT = String(config.length);
-  config.forEach(([key, value], i) => {
-    env[`GIT_CONFIG_KEY_${i}`] = key;
-    env[`GIT_CONFIG_VALUE_${i}`] = value;
-  });
+    ssh = await sshFor(context.workspace.dir, folder, access);
+  const env = { ...context.env, ...gitEnvironment(config), GIT_SSH_COMMAND: ssh };
   let said: string[] = [];
   const seen = (stream: string, line: string) => {
     if (stream === "stderr" && line.trim()) said = [...said.slice(-7), line.trim()];
@@ -146,37 +123,20 @@ async function sshFor(workspace: string, folder: string, { sshKey, knownHosts }:
   return `ssh -F ${quoted(join(folder, "ssh_config"))}`;
 }
 
-const HINTS: [RegExp, string][] = [
-  [
-    /Authentication failed|could not read (Username|Password)/,
-    "the host rejects this login: check `username` and `password`, or give them",
-  ],
-  [
-    /Host key verification failed/,
-    "the host's key is not known: put its line, checked by another way, into `knownHosts`",
-  ],
-  [
-    /Permission denied \(/,
-    "the host rejects this SSH key: check `sshKey`, and that its public half may read the repository",
-  ],
-  [/Could not resolve host(name)?/i, "the name cannot be resolved: check the address and the delegate's DNS"],
-  [
-    /Failed to connect|Connection refused|Connection timed out|Could not connect/i,
-    "there is no connection: check the address, firewalls and the proxy",
-  ],
-  [
-    /[Rr]epository '.*' not found|does not appear to be a git repository/,
-    "there is no such repository, or this login may not see it",
-  ],
-  [
-    /SSL certificate problem|server certificate verification failed/,
-    "its certificate is not trusted: name the CA's file in OUTPOST_CA_FILE of the delegate",
-  ],
-];
+const HINTS: Partial<Record<GitRefusal, string>> = {
+  login: "the host rejects this login: check `username` and `password`, or give them",
+  hostKey: "the host's key is not known: put its line, checked by another way, into `knownHosts`",
+  sshKey: "the host rejects this SSH key: check `sshKey`, and that its public half may read the repository",
+  host: "the name cannot be resolved: check the address and the delegate's DNS",
+  connection: "there is no connection: check the address, firewalls and the proxy",
+  notFound: "there is no such repository, or this login may not see it",
+  certificate: "its certificate is not trusted: name the CA's file in OUTPOST_CA_FILE of the delegate",
+};
 
 function explain(said: string[], access: GitAccess | undefined): string {
   const text = said.join("\n");
-  const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1];
+  const refusal = gitRefusal(text);
+  const hint = refusal && HINTS[refusal];
   const last =
     said.filter((line) => /^(fatal|error|remote|ssh|Host key|git@|.*Permission denied)/.test(line)).at(0) ??
     said.at(-1) ??

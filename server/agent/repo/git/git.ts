@@ -1,6 +1,8 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type GitConfig, gitEnvironment } from "../../../base/git/environment.ts";
+import { type GitRefusal, gitRefusal } from "../../../base/git/refusal.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../../base/process/run.ts";
 import { signsIn, withToken } from "../auth/authorization.ts";
@@ -21,47 +23,23 @@ const FETCH_MEMORY_KIB = 8_388_608;
 // The words are arguments of their own: nothing a user wrote is read as a command.
 const LIMITED = 'ulimit -v "$0" 2>/dev/null; exec git "$@"';
 
-/**
- * Environment of every git: nobody's configuration, no hooks, no prompts, only the protocols of the policy.
- * The repository's own configuration is written by us, so nothing a remote sends is ever executed.
- */
-export function gitEnv(allowLocal = false, more: [string, string][] = []): Record<string, string> {
-  const config: [string, string][] = [
-    ["core.hooksPath", "/dev/null"],
-    ["credential.helper", ""],
-    ["gc.auto", "0"],
-    // A pack is there at once; single objects come one by one, and a commit would be found before its folders.
-    ["fetch.unpackLimit", "1"],
-    ["maintenance.auto", "false"],
-    ["fetch.recurseSubmodules", "false"],
-    ["submodule.recurse", "false"],
-    // A redirect is followed by us, after a look at where it leads.
-    ["http.followRedirects", "false"],
-    ["http.lowSpeedLimit", "1000"],
-    ["http.lowSpeedTime", "30"],
-    ["protocol.version", "2"],
-    // The mirror belongs to whoever runs this program, also when a volume is mounted with another owner.
-    ["safe.directory", "*"],
-    ...more,
-  ];
-  const env: Record<string, string> = {
-    PATH: process.env.PATH ?? "/usr/bin:/bin",
-    HOME: "/nonexistent",
-    LC_ALL: "C",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ASKPASS: "/bin/false",
-    GIT_ALLOW_PROTOCOL: allowLocal ? "https:http:ssh:file" : "https:http:ssh",
-    GIT_NO_LAZY_FETCH: "1",
-    GIT_CONFIG_COUNT: String(config.length),
-  };
-  config.forEach(([key, value], i) => {
-    env[`GIT_CONFIG_KEY_${i}`] = key;
-    env[`GIT_CONFIG_VALUE_${i}`] = value;
-  });
-  return env;
-}
+const CONFIG: GitConfig = [
+  // A pack is there at once; single objects come one by one, and a commit would be found before its folders.
+  ["fetch.unpackLimit", "1"],
+  // A redirect is followed by us, after a look at where it leads.
+  ["http.followRedirects", "false"],
+  ["protocol.version", "2"],
+  // The mirror belongs to whoever runs this program, also when a volume is mounted with another owner.
+  ["safe.directory", "*"],
+];
+
+/** Of every git of this room. The repository's own configuration is written by us, so nothing a remote sends is ever executed. */
+export const gitEnv = (local = false, config: GitConfig = []): Record<string, string> => ({
+  PATH: process.env.PATH ?? "/usr/bin:/bin",
+  HOME: "/nonexistent",
+  GIT_NO_LAZY_FETCH: "1",
+  ...gitEnvironment([...CONFIG, ...config], { local }),
+});
 
 /** One git command without a remote. */
 export async function git(
@@ -69,8 +47,7 @@ export async function git(
   args: string[],
   options: { maxBytes?: number; deadlineMs?: number } = {},
 ): Promise<Outcome<string>> {
-  const { maxBytes = 32_000_000, deadlineMs = 60_000 } = options;
-  const ran = await run("git", { args, cwd, env: gitEnv(), deadlineMs, maxBytes });
+  const ran = await run("git", { args, cwd, env: gitEnv(), deadlineMs: 60_000, maxBytes: 32_000_000, ...options });
   if (ran.kind !== "done") return ran.reason === RUN_REASONS.missing ? stop(REPO.tool, "git is not installed") : ran;
   if (ran.value.code !== 0)
     return again(REPO.unreachable, `git ${args[0]}: ${redactUrl(ran.value.stderr.trim().slice(0, 500))}`);
@@ -225,46 +202,22 @@ function copy(env: Record<string, string>, name: string): void {
   if (value) env[name] = value;
 }
 
-/** Each kind of refusal that git only tells in words, most specific first. */
-const ANSWERS: [RegExp, (url: string, repo: RepoAccess) => Failure][] = [
-  [
-    /Host key verification failed/i,
-    (url) =>
-      stop(REPO.hostKey, `the host key of ${url} is not among the known hosts; add it to argocd-ssh-known-hosts-cm`),
-  ],
-  [
-    /certificate|SSL_|self.signed/i,
-    (url) =>
-      again(
-        REPO.certificate,
-        `TLS with ${url} failed: its certificate is not trusted, or it wants one of us; add its CA to argocd-tls-certs-cm`,
-      ),
-  ],
-  [
-    /Permission denied \(|could not read (Username|Password)|Authentication failed|returned error: 40[13]|Invalid username or password/i,
-    denied,
-  ],
-  [
-    /Repository not found|returned error: 404|repository '[^']*' not found|does not appear to be a git repository|does not exist/i,
-    (url) => stop(REPO.notFound, `there is no repository at ${url}, or its credentials do not allow to see it`),
-  ],
-  [
-    /Could not resolve (host|hostname)|Name or service not known/i,
-    (url) => again(REPO.host, `the host of ${url} has no address; look at its spelling and at DNS`),
-  ],
-  [
-    /Connection refused|Failed to connect to/i,
-    (url) => again(REPO.connection, `nothing listens at ${url}; look at its port`),
-  ],
-  [
-    /not valid: is this a git repository|not a git repository|expected (packfile|version|flush)|protocol error|bad line length|redirects to something else/i,
-    (url) => stop(REPO.notRepository, `${url} answers, but is not a Git repository; look at its path`),
-  ],
-  [
-    /not our ref|couldn't find remote ref|unadvertised object|no such remote ref/i,
-    (url) => stop(REPO.revision, `${url} does not have this commit any more`),
-  ],
-];
+const ANSWERS: Record<GitRefusal, (url: string, repo: RepoAccess) => Failure> = {
+  hostKey: (url) =>
+    stop(REPO.hostKey, `the host key of ${url} is not among the known hosts; add it to argocd-ssh-known-hosts-cm`),
+  certificate: (url) =>
+    again(
+      REPO.certificate,
+      `TLS with ${url} failed: its certificate is not trusted, or it wants one of us; add its CA to argocd-tls-certs-cm`,
+    ),
+  sshKey: denied,
+  login: denied,
+  notFound: (url) => stop(REPO.notFound, `there is no repository at ${url}, or its credentials do not allow to see it`),
+  host: (url) => again(REPO.host, `the host of ${url} has no address; look at its spelling and at DNS`),
+  connection: (url) => again(REPO.connection, `nothing listens at ${url}; look at its port`),
+  notGit: (url) => stop(REPO.notRepository, `${url} answers, but is not a Git repository; look at its path`),
+  revision: (url) => stop(REPO.revision, `${url} does not have this commit any more`),
+};
 
 function denied(url: string, repo: RepoAccess): Failure {
   const has = signsIn(repo);
@@ -278,7 +231,8 @@ function denied(url: string, repo: RepoAccess): Failure {
 
 function explain(stderr: string, repo: RepoAccess): Failure {
   const url = redactUrl(repo.url);
-  for (const [pattern, answer] of ANSWERS) if (pattern.test(stderr)) return answer(url, repo);
+  const refusal = gitRefusal(stderr);
+  if (refusal) return ANSWERS[refusal](url, repo);
   // The last lines carry the reason; progress and warnings come before.
   const reason = redactUrl(stderr.trim().split("\n").slice(-2).join("; ")).slice(0, 400);
   return again(REPO.unreachable, `${url} cannot be reached: ${reason || "git failed without a word"}`);
