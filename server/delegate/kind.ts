@@ -74,8 +74,8 @@ export interface TaskKindHandler<P = any> {
   validate: Validate<P>;
   /** Parameters, by JSON pointer, that take no reference to a secret, and what to do instead: programs, into which nothing is pasted. */
   plain?: Readonly<Record<string, string>>;
-  /** What this installation lacks to run it; undefined when nothing. */
-  lacks(env: NodeJS.ProcessEnv): Promise<string | undefined>;
+  /** What this installation lacks to run it; undefined when nothing. `cannotBuild` is the sandbox's. */
+  lacks(env: NodeJS.ProcessEnv, cannotBuild?: string): Promise<string | undefined>;
   /** Its own failures are results; it need not care for deadlines, cancellation or bounds. */
   run(params: P, context: TaskContext): Promise<KindResult>;
 }

@@ -36,8 +36,6 @@ export async function prepare(settings: Settings, { env, closed, log }: Given, s
     signal,
   );
   if (initialised.kind !== "done") return initialised;
-  const { able, lacking } = await capabilities(env);
-  for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
   // Node does not reap what tasks leave to the first process of a container.
   if (process.pid === 1)
     log.warn(
@@ -53,6 +51,8 @@ export async function prepare(settings: Settings, { env, closed, log }: Given, s
       "NoSandbox",
       `there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`,
     );
+  const { able, lacking } = await capabilities(env, sandbox);
+  for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
   const groups = findGroups();
   const bounded = groups
     ? "the kernel bounds each task's memory and processes"

@@ -43,8 +43,8 @@ export async function examine(given: NodeJS.ProcessEnv, now: () => number = Date
     }
     checks.push(await checkSecrets({ settings, env, scopes }));
     const folder = await checkWorkDir(settings);
-    checks.push(folder, ...(await checkCapabilities(env)));
-    if (folder.state !== "fail") checks.push(...(await checkSandbox(settings, env)));
+    const sandbox = folder.state === "fail" ? { checks: [] } : await checkSandbox(settings, env);
+    checks.push(folder, ...(await checkCapabilities(env, sandbox)), ...sandbox.checks);
   }
   const broken = checks.find(({ state }) => state === "fail");
   for (const layer of LAYERS)

@@ -43,8 +43,8 @@ export async function checkWorkDir({ workDir }: Settings): Promise<Check> {
 }
 
 /** One line for each kind that this machine cannot run, one for those it can. */
-export async function checkCapabilities(env: NodeJS.ProcessEnv): Promise<Check[]> {
-  const { able, lacking } = await capabilities(env);
+export async function checkCapabilities(env: NodeJS.ProcessEnv, sandbox: SandboxChecks): Promise<Check[]> {
+  const { able, lacking } = await capabilities(env, sandbox);
   const can = able.length ? ok("capabilities", able.join(", ")) : fail("capabilities", "it can run no kind of task");
   return [can, ...lacking.map(({ kind, why }) => warn("capabilities", `${kind}: ${why}`))];
 }
@@ -74,17 +74,22 @@ export async function checkSecrets({ settings, env, scopes }: SecretsOptions): P
     : ok("secrets", `${text}; ${rest}`);
 }
 
+export interface SandboxChecks {
+  checks: Check[];
+  cannotBuild?: string | undefined;
+}
+
 /** The sandbox in a folder of its own: one that runs is not touched. */
-export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): Promise<Check[]> {
+export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): Promise<SandboxChecks> {
   let dir: string;
   try {
     dir = mkdtempSync(join(existsSync(settings.workDir) ? settings.workDir : dirname(settings.workDir), "doctor-"));
   } catch (error) {
-    return [warn("sandbox", `it cannot be tried: ${(error as Error).message}`)];
+    return { checks: [warn("sandbox", `it cannot be tried: ${(error as Error).message}`)] };
   }
   try {
     const { sandbox: mode, bounds } = settings;
-    const { level, findings } = await openSandbox({
+    const { level, findings, cannotBuild } = await openSandbox({
       mode,
       env,
       workDir: dir,
@@ -95,13 +100,14 @@ export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): 
     });
     if (level === "none") {
       const text = `none: tasks can read what the delegate can, its identity too (${findings[0]?.why})`;
-      return [mode === "required" ? fail("sandbox", text) : warn("sandbox", text)];
+      return { checks: [mode === "required" ? fail("sandbox", text) : warn("sandbox", text)] };
     }
     const open = findings.filter(({ on }) => !on);
     const perl = supervised
       ? []
       : [warn("sandbox", "there is no Perl here, so a task may leave a process behind that hides: install perl")];
-    return [ok("sandbox", level), ...perl, ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
+    const checks = [ok("sandbox", level), ...perl, ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
+    return { checks, cannotBuild };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -1,5 +1,6 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import type { TaskKindHandler } from "../kind.ts";
+import type { Sandbox } from "../sandbox/protection.ts";
 import { KINDS } from "./generated/table.ts";
 
 export { KINDS };
@@ -11,9 +12,10 @@ export const tryKind = (name: string): TaskKindHandler | undefined =>
 /** What this installation can run, and why it cannot run the rest. */
 export async function capabilities(
   env: NodeJS.ProcessEnv,
+  { cannotBuild }: Pick<Sandbox, "cannotBuild"> = {},
 ): Promise<{ able: string[]; lacking: { kind: string; why: string }[] }> {
   const checked = await Promise.all(
-    Object.entries(KINDS).map(async ([kind, { lacks }]) => ({ kind, why: await lacks(env) })),
+    Object.entries(KINDS).map(async ([kind, { lacks }]) => ({ kind, why: await lacks(env, cannotBuild) })),
   );
   return {
     able: checked.filter(({ why }) => why === undefined).map(({ kind }) => kind),

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -40,17 +39,6 @@ exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";`;
  * (oom_score_adj), and the priority of a whole session (autogroup).
  */
 const WRITABLE = new Set(["/dev"]);
-
-/** Rules that leave everything as it is, but make /proc read-only. */
-export const rulesForProc = (): string[] => [
-  "rx:/",
-  ...list("/").flatMap((name) => (name === "proc" ? [] : [`rw:/${name}`])),
-];
-
-/** Whether Landlock can be used beside mounts here. Before its second version no file could be moved to another folder. */
-export function isLandlockGood(perl: string): boolean {
-  return spawnSync(perl, ["-e", "exit(syscall(444, 0, 0, 1) >= 2 ? 0 : 1)"], { stdio: "ignore", env: {} }).status === 0;
-}
 
 /** Rules that open everything but these paths. Landlock knows no exceptions, so that the folders on the way to each are opened piece by piece. */
 export function rulesWithout(closed: readonly string[], root = "/"): string[] {

@@ -20,10 +20,31 @@ echo x > file && mkdir a b && echo y > a/file && mv a/file b/file && ln b/file l
 sh -c 'kill -0 $PPID' && echo signals
 echo end`;
 
-test.each(WAYS_HERE)("%s: no file of the delegate in /proc can be written to, and work goes on", async (way) => {
-  const got = await hostile(dir, way, WRITES);
+const cases = WAYS_HERE.flatMap((way) => [
+  [way, "a command", {}] as const,
+  ...(way.includes("landlock") ? [] : [[way, "a command that builds images", { HOSTILE_USERS: "true" }] as const]),
+]);
+
+test.each(cases)("%s: %s can write to no file of the delegate in /proc, and works", async (way, _, more) => {
+  const got = await hostile(dir, way, WRITES, more);
   expect([got.level, got.lines.filter((line) => line.startsWith("WRITTEN"))]).toEqual([way, []]);
   expect(got.lines.at(-1)).toBe("end");
   if (got.lines.length > 1) expect(got.lines).toEqual(expect.arrayContaining(["works", "signals"]));
   expect(got.findings.find(({ name }) => name === "signals")?.on).toBe(true);
 });
+
+test("a command in the machine's /proc cannot make it writable again", async () => {
+  const again = `mount -o remount,bind,rw /proc; umount -l /proc
+unshare -m sh -c 'mount -o remount,bind,rw /proc; umount -l /proc; mount -t proc proc /proc; ${WRITES.replaceAll("'", "'\\''")}'`;
+  const got = await hostile(dir, "user+mount", again, { HOSTILE_USERS: "true" });
+  expect(got.lines.filter((line) => line.startsWith("WRITTEN"))).toEqual([]);
+  expect(got.lines.at(-1)).toBe("end");
+});
+
+test.each(WAYS_HERE.filter((way) => way.includes("landlock")))(
+  "%s: a command that builds images is refused with what to do, because no builder can mount there",
+  async (way) => {
+    const got = await hostile(dir, way, "echo ran", { HOSTILE_USERS: "true" });
+    expect([got.lines, got.code]).toEqual([[], expect.stringMatching(/Landlock, which forbids .* user namespaces/)]);
+  },
+);

@@ -15,6 +15,8 @@ export interface Sandbox {
   level: string;
   /** Each promise, whether it is kept here, and why not. */
   findings: Finding[];
+  /** Why no command that builds images can work here; undefined where it can. */
+  cannotBuild?: string | undefined;
   /** Before the first command of an attempt. */
   enter(workspace: Workspace): Promise<void>;
   /** After its last process has ended. */

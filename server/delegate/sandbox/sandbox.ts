@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Outcome } from "../../base/outcome.ts";
+import { type Outcome, stop } from "../../base/outcome.ts";
 import type { Log } from "../../link/log.ts";
 import type { SandboxMode } from "../config/settings.ts";
 import { type Command, runBounded } from "../process/bounded.ts";
@@ -122,7 +122,12 @@ class Jail implements Sandbox {
     if (uid !== undefined) this.#uids.give(uid);
   }
 
+  get cannotBuild(): string | undefined {
+    return this.way.cannotBuild;
+  }
+
   async run(workspace: Workspace, command: Command, options: RunOptions): Promise<Outcome<number>> {
+    if (command.users && this.cannotBuild) return stop("SandboxCannotBuild", this.cannotBuild);
     const { dir, uid } = workspace;
     const active = this.#active.get(dir) ?? 0;
     this.#active.set(dir, active + 1);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { ENTER } from "./enter.ts";
-import { isLandlockGood, LANDLOCK, rulesForProc } from "./landlock.ts";
+import { ENTER, WHEN_CLOSED } from "./enter.ts";
+import { LANDLOCK } from "./landlock.ts";
 import { filterFor } from "./seccomp.ts";
 import { USERS } from "./users.ts";
 
@@ -30,7 +30,7 @@ export interface Place {
   processes: number;
   /** The first of the further users that the command gets, as programs that build images need them; undefined for one user alone. */
   users: number | undefined;
-  /** The command builds images: it makes a namespace of users, and writes into /proc which users that has. */
+  /** The command builds images: it is root of a namespace of users. */
   builds: boolean;
   /** /tmp and /var/tmp become the attempt's own. */
   ownTmp: boolean;
@@ -45,6 +45,8 @@ export interface Way {
   uids: boolean;
   /** What the task sees of the file system is put together anew: closed folders on the way do not matter. */
   mounts: boolean;
+  /** Why a command that builds images is refused. */
+  cannotBuild?: string;
   argv(place: Place, command: readonly string[]): string[];
 }
 
@@ -68,18 +70,22 @@ const asUsers = (place: Place) => [
   ...["/bin/sh", "-c", USERS, "sh", String(place.uid), String(place.gid), String(place.users)],
 ];
 const plain = (place: Place) => [...limit(place), tool("setpriv"), "--no-new-privs", "--"];
+/**
+ * A command that builds images is made root of a namespace of users that has one. It would make that namespace itself, for which it has to
+ * write to /proc, and needs a name for its user, which a user of an attempt has not.
+ */
+const builder = ({ builds }: Place) => (builds ? [tool("unshare"), "--user", "--map-root-user", "--"] : []);
 /** Back from root of a namespace to the same user: the mounts are another's then and cannot be taken away. */
-const remapped = (place: Place) => [
-  tool("unshare"),
-  "--user",
-  `--map-user=${place.uid}`,
-  `--map-group=${place.gid}`,
-  "--",
+const remapped = (place: Place, ready: readonly string[]) => [
+  ...(place.builds
+    ? builder(place)
+    : [tool("unshare"), "--user", `--map-user=${place.uid}`, `--map-group=${place.gid}`, "--"]),
+  ...ready,
   ...plain(place),
 ];
-const entered = (place: Place, pid: boolean, as: readonly string[], command: readonly string[]) => [
+const entered = (place: Place, proc: "own" | "closed", as: readonly string[], command: readonly string[]) => [
   ...["/bin/sh", "-c", ENTER, "sh"],
-  ...[place.cover, place.dir, place.stage, place.cwd, pid ? "proc" : "", place.ownTmp ? "tmp" : ""],
+  ...[place.cover, place.dir, place.stage, place.cwd, proc, place.ownTmp ? "tmp" : ""],
   ...[...place.shown, "--", ...place.hidden, "--"],
   ...as,
   ...command,
@@ -91,19 +97,13 @@ const landlocked = (place: Place, command: readonly string[], filter: readonly s
   LANDLOCK,
   ...filter,
   ...place.readable,
-  ...(place.builds ? ["rw:/proc"] : []),
   `rw:${place.dir}`,
   "--",
   ...command,
 ];
 
-let good: boolean | undefined;
-/** Where the machine's /proc is shown, writing to files of the delegate and of other tasks is closed, if Landlock is there. */
-const guarded = (place: Place, command: readonly string[]) => {
-  good ??= isLandlockGood(tool("perl"));
-  return good && !place.builds ? [tool("perl"), "-e", LANDLOCK, ...rulesForProc(), "--", ...command] : command;
-};
-
+const CANNOT_BUILD =
+  "the sandbox here is Landlock, which forbids the mounts that a builder of images makes: allow the delegate user namespaces, or root with CAP_SYS_ADMIN";
 const own = (namespaces: readonly string[]) => [tool("unshare"), ...namespaces, "--fork", "--kill-child", "--"];
 
 /** The strongest first. */
@@ -113,25 +113,25 @@ export const WAYS: readonly Way[] = [
     ...{ root: true, uids: true, mounts: true },
     argv: (place, command) => [
       ...own(["--mount", "--pid", "--ipc"]),
-      ...entered(place, true, place.users === undefined ? asUser(place) : asUsers(place), command),
+      ...entered(place, "own", place.users === undefined ? asUser(place) : asUsers(place), command),
     ],
   },
   {
     name: "uid+landlock",
-    ...{ root: true, uids: true, mounts: false },
+    ...{ root: true, uids: true, mounts: false, cannotBuild: CANNOT_BUILD },
     argv: (place, command) => [...asUser(place), ...landlocked(place, command)],
   },
   {
     name: "uid",
     ...{ root: true, uids: true, mounts: false },
-    argv: (place, command) => [...asUser(place), ...command],
+    argv: (place, command) => [...asUser(place), ...builder(place), ...command],
   },
   {
     name: "user+pid+mount",
     ...{ root: false, uids: false, mounts: true },
     argv: (place, command) => [
       ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
-      ...entered(place, true, remapped(place), command),
+      ...entered(place, "own", remapped(place, []), command),
     ],
   },
   {
@@ -141,12 +141,12 @@ export const WAYS: readonly Way[] = [
     // the machine in /proc, can signal none of them, and all its processes end with the first one.
     argv: (place, command) => [
       ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
-      ...entered(place, false, remapped(place), guarded(place, command)),
+      ...entered(place, "closed", remapped(place, WHEN_CLOSED), command),
     ],
   },
   {
     name: "landlock",
-    ...{ root: false, uids: false, mounts: false },
+    ...{ root: false, uids: false, mounts: false, cannotBuild: CANNOT_BUILD },
     argv: (place, command) => [...plain(place), ...landlocked(place, command, FILTER ? [`filter:${FILTER}`] : [])],
   },
 ];

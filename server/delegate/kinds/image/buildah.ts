@@ -11,9 +11,9 @@ const USERS =
   "programs that are not root cannot make a user namespace, which a builder needs: allow them (seccomp, sysctl), or use a VM";
 
 /** Whether there is a buildah, and whether a task could use it: in many containers no user namespace may be made. */
-export async function buildahLacks(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+export async function buildahLacks(env: NodeJS.ProcessEnv, cannotBuild?: string): Promise<string | undefined> {
   const missing = await programLacks("buildah", ["--version"], env, HOW);
-  if (missing) return missing;
+  if (missing ?? cannotBuild) return missing ?? cannotBuild;
   const root = process.getuid?.() === 0;
   // As root without a sandbox it needs none.
   if (root && env.OUTPOST_SANDBOX === "off") return undefined;
