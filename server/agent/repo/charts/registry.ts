@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { EnvHttpProxyAgent, request } from "undici";
 import { guardedLookup, isMetadata, refusedFrom } from "../../../base/cloud/address.ts";
-import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
+import { basicLogin, tokenOf } from "../../../base/oci/challenge.ts";
+import { MEDIA, type OciAnswer, type OciAsk, OciClient, type OciSignIn } from "../../../base/oci/client.ts";
+import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { registrySignIn, signsIn } from "../auth/authorization.ts";
 import { tlsOf, unreachable } from "../auth/http-request.ts";
 import { REPO, type RepoAccess } from "../types.ts";
@@ -9,7 +11,6 @@ import { REPO, type RepoAccess } from "../types.ts";
 const DEADLINE_MS = 60_000;
 const MAX_JSON = 1_000_000;
 const MAX_TAGS = 10_000;
-const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
 
 export interface Descriptor {
   mediaType: string;
@@ -22,12 +23,6 @@ export interface Artifact {
   layers: Descriptor[];
 }
 
-interface Answer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: Buffer;
-}
-
 /** One repository of an OCI registry, read with its own credentials; they go to that registry and to nobody else. */
 export class RegistryClient {
   readonly #repo: RepoAccess;
@@ -35,7 +30,7 @@ export class RegistryClient {
   readonly #name: string;
   readonly #agent: EnvHttpProxyAgent;
   readonly #refused: (address: string) => boolean;
-  #authorization: string | undefined;
+  readonly #client: OciClient;
 
   constructor(repo: RepoAccess) {
     const { host, hostname, pathname } = new URL(repo.url.replace(/^oci:/, "https:"));
@@ -48,6 +43,13 @@ export class RegistryClient {
     const proxy = repo.proxy ? { httpProxy: repo.proxy, httpsProxy: repo.proxy, noProxy: repo.noProxy ?? "" } : {};
     const connect = { timeout: 10_000, lookup, ...tls };
     this.#agent = new EnvHttpProxyAgent({ connect, requestTls: tls, proxyTls: { lookup }, ...proxy });
+    this.#client = new OciClient({
+      origin: this.#origin,
+      repository: this.#name,
+      send: (url, ask) => this.#send(url, ask),
+      signIn: (asked) => this.#signIn(asked),
+      judge: (answer) => this.#judge(answer),
+    });
   }
 
   /** `oci://host/path`, where the path has the characters that registries allow. */
@@ -60,7 +62,7 @@ export class RegistryClient {
 
   /** Whether a registry is there and lets us in. */
   async ping(): Promise<Outcome<undefined>> {
-    const got = await this.#get("/v2/", "application/json", MAX_JSON);
+    const got = await this.#client.ping();
     if (got.kind === "done") return done(undefined);
     return got.reason === REPO.notFound
       ? stop(REPO.notRepository, `${this.#shown} answers, but is not a registry; look at its address`)
@@ -71,11 +73,7 @@ export class RegistryClient {
     const tags: string[] = [];
     let last = "";
     do {
-      const got = await this.#get(
-        `/v2/${this.#name}/tags/list?n=1000${last && `&last=${encodeURIComponent(last)}`}`,
-        "application/json",
-        MAX_JSON,
-      );
+      const got = await this.#client.tags(last, MAX_JSON);
       if (got.kind !== "done") return got;
       const page = parse(got.value.body)?.tags;
       if (!Array.isArray(page)) break;
@@ -87,8 +85,7 @@ export class RegistryClient {
 
   /** What a tag or digest names; undefined when there is no such thing. */
   async manifest(reference: string): Promise<Outcome<Artifact | undefined>> {
-    const accept = `${MANIFEST}, application/vnd.docker.distribution.manifest.v2+json`;
-    const got = await this.#get(`/v2/${this.#name}/manifests/${reference}`, accept, MAX_JSON);
+    const got = await this.#client.manifest(reference, MEDIA.image, MAX_JSON);
     if (got.kind !== "done") return got.reason === REPO.notFound ? done(undefined) : got;
     const digest = sha256(got.value.body);
     if (reference.startsWith("sha256:") && digest !== reference)
@@ -105,7 +102,7 @@ export class RegistryClient {
       return stop(REPO.refused, `${this.#shown} names a layer by ${digest.slice(0, 100)}`);
     if (size > maxBytes)
       return stop(REPO.tooLarge, `${this.#shown} has a layer of ${size} bytes, more than is accepted`);
-    const got = await this.#get(`/v2/${this.#name}/blobs/${digest}`, "*/*", maxBytes);
+    const got = await this.#client.blob(digest, { headers: { accept: "*/*" }, maxBytes });
     if (got.kind !== "done") return got;
     return sha256(got.value.body) === digest
       ? done(got.value.body)
@@ -120,67 +117,53 @@ export class RegistryClient {
     return `oci://${new URL(this.#origin).host}/${this.#name}`;
   }
 
-  async #get(path: string, accept: string, maxBytes: number): Promise<Outcome<Answer>> {
-    let answer = await this.#ask(`${this.#origin}${path}`, accept, maxBytes, this.#authorization);
-    if (answer.kind === "done" && answer.value.status === 401 && !this.#authorization) {
-      const authorization = await this.#signIn(String(answer.value.headers["www-authenticate"] ?? ""));
-      if (authorization.kind !== "done") return authorization;
-      this.#authorization = authorization.value;
-      answer = await this.#ask(`${this.#origin}${path}`, accept, maxBytes, this.#authorization);
-    }
-    if (answer.kind !== "done") return answer;
-    const { status } = answer.value;
-    if (status === 200) return answer;
-    if (status === 401 || status === 403) {
-      const has = signsIn(this.#repo);
+  /** Only an answer of 200 is one; redirects were followed before. */
+  #judge({ status }: OciAnswer): Failure | undefined {
+    if (status === 200) return undefined;
+    if (status === 401 || status === 403)
       return stop(
         REPO.authentication,
-        has
+        signsIn(this.#repo)
           ? `${this.#shown} does not accept the credentials given for it`
           : `${this.#shown} asks for credentials and none are given for it`,
       );
-    }
     if (status === 404) return stop(REPO.notFound, `there is nothing at ${this.#shown}`);
     return again(REPO.unreachable, `${this.#shown} answered ${status}`);
   }
 
   /** A challenge's answer: the password itself, or a token from where the registry says. */
-  async #signIn(challenge: string): Promise<Outcome<string>> {
-    const field = (name: string) => new RegExp(`${name}="([^"]*)"`, "i").exec(challenge)?.[1];
-    const signedIn = await registrySignIn(this.#repo, this.#origin, field("realm") ?? "", field("service") ?? "");
+  async #signIn({ challenge, scope }: OciSignIn): Promise<Outcome<string>> {
+    const { realm = "", service = "" } = challenge;
+    const signedIn = await registrySignIn(this.#repo, this.#origin, realm, service);
     if (signedIn.kind !== "done") return signedIn;
     const { username = "", password, bearerToken } = signedIn.value;
     if (bearerToken) return done(`Bearer ${bearerToken.reveal()}`);
-    const basic = password ? `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString("base64")}` : undefined;
-    if (!/^bearer /i.test(challenge)) return basic ? done(basic) : done("");
-    const realm = field("realm") ?? "";
+    const basic = password ? basicLogin(username, password.reveal()) : undefined;
+    if (!challenge.bearer) return done(basic ?? "");
     if (!URL.canParse(realm) || (new URL(realm).protocol !== "https:" && !this.#repo.forceHttp))
       return stop(REPO.refused, `${this.#shown} names no usable place for tokens`);
     const url = new URL(realm);
     if (this.#refused(url.hostname)) return stop(REPO.urlRefused, `${this.#shown} names a refused place for tokens`);
-    url.searchParams.set("service", field("service") ?? "");
-    url.searchParams.set("scope", field("scope") ?? `repository:${this.#name}:pull`);
+    url.searchParams.set("service", service);
+    url.searchParams.set("scope", challenge.scope ?? scope);
     // A registry's own domain may hand out its tokens; the password goes to no other.
     const own = domain(url.hostname) === domain(new URL(this.#origin).hostname);
-    const got = await this.#ask(url.href, "application/json", MAX_JSON, own ? basic : undefined);
+    const got = await this.#send(url.href, {
+      headers: { accept: "application/json", ...(own && basic ? { authorization: basic } : {}) },
+    });
     if (got.kind !== "done") return got;
-    const { token, access_token } = parse(got.value.body) ?? {};
-    const bearer = typeof token === "string" ? token : access_token;
-    return done(typeof bearer === "string" && /^[\x21-\x7e]+$/.test(bearer) ? `Bearer ${bearer}` : "");
+    const token = tokenOf(got.value.body);
+    return done(token ? `Bearer ${token}` : "");
   }
 
-  async #ask(
-    to: string,
-    accept: string,
-    maxBytes: number,
-    authorization: string | undefined,
-  ): Promise<Outcome<Answer>> {
+  async #send(to: string, { headers: given, maxBytes = MAX_JSON }: OciAsk): Promise<Outcome<OciAnswer>> {
+    const { authorization, ...plain } = given ?? {};
     let url = new URL(to);
     try {
       for (let hops = 0; ; hops++) {
         // Blobs are often elsewhere; whoever keeps them gets no credentials.
         const own = url.origin === new URL(to).origin;
-        const headers = { accept, ...(authorization && own ? { authorization } : {}) };
+        const headers = { ...plain, ...(authorization && own ? { authorization } : {}) };
         const signal = AbortSignal.timeout(DEADLINE_MS);
         const answer = await request(url, {
           dispatcher: this.#agent,
@@ -207,7 +190,7 @@ export class RegistryClient {
           if (size > maxBytes) return stop(REPO.tooLarge, `${this.#shown} sent more than ${maxBytes} bytes`);
           chunks.push(chunk);
         }
-        return done({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) });
+        return done({ status: answer.statusCode, headers: joined(answer.headers), body: Buffer.concat(chunks) });
       }
     } catch (error) {
       return unreachable(error, this.#shown);
@@ -216,6 +199,9 @@ export class RegistryClient {
 }
 
 const sha256 = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+const joined = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? "")]));
 
 /** The last two labels of a name; an address is itself. */
 const domain = (host: string): string => (/^[\d.]+$|:/.test(host) ? host : host.split(".").slice(-2).join("."));

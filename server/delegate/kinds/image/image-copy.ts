@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { MEDIA } from "../../../base/oci/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { TaskContext } from "../../kind.ts";
 import { createTaskFile, openTaskFile, readTaskFile, type TaskFile } from "../../task/task-files.ts";
 import type { ImageName } from "./image-ref.ts";
-import { type ManifestBytes, MEDIA, RepositoryClient } from "./registry-client.ts";
+import { type ManifestBytes, RepositoryClient } from "./registry-client.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
 
 /** Where an image comes from: a registry, or an OCI layout folder. */

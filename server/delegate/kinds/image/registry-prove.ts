@@ -22,7 +22,7 @@ export async function proveLogin(login: RegistryLogin, context: TaskContext): Pr
         return again("RegistryFailed", `${registry} answered ${first.value.status}`);
       if (first.value.status !== 401)
         return stop("NoRegistry", `${registry} is not a registry: it answered ${first.value.status} to /v2/`);
-      const authorization = await authorize(first.value, { login, origin, context });
+      const authorization = await authorize({ answer: first.value }, { login, origin, context });
       if (authorization.kind !== "done") return authorization;
       const second = await ask({ authorization: authorization.value });
       if (second.kind !== "done") return second;
