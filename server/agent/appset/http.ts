@@ -23,7 +23,7 @@ export interface Ask {
   /** Such names as say that there is no such thing; without them each 404 does. */
   missing?: RegExp;
   /** Header fields that sign this very request. */
-  sign?: ((url: string, headers: Record<string, string>, body: string) => Record<string, string>) | undefined;
+  sign?: ((url: string, headers: Record<string, string>, body: string) => Promise<Record<string, string>>) | undefined;
 }
 
 export interface HostAnswer<T> {
@@ -62,7 +62,7 @@ export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Ho
   try {
     const answer = await fetch(url, {
       method,
-      headers: { ...headers, ...options.sign?.(url, headers, text) },
+      headers: { ...headers, ...(await options.sign?.(url, headers, text)) },
       ...(body === undefined ? {} : { body: text }),
       redirect: "manual",
       signal: AbortSignal.timeout(deadlineMs),

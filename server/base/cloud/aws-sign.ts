@@ -1,43 +1,57 @@
-import { createHash, createHmac } from "node:crypto";
+import type { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentials } from "./aws.ts";
 
-export interface AwsQuestion {
+type HttpRequest = Parameters<SignatureV4["presign"]>[0];
+
+/** The service of AWS that is asked, and where. */
+export interface AwsPlace {
   service: string;
   region: string;
   url: string;
-  headers: Record<string, string>;
-  body: string;
 }
 
-/**
- * Header fields that sign a question to a service of AWS which speaks JSON: a POST without a query (Signature Version 4). All fields that are
- * given are signed.
- */
-export function awsSigned(
+/** Header fields that sign a POST to a service of AWS (Signature Version 4). All fields that are given are signed. */
+export async function awsSigned(
   keys: AwsCredentials,
-  { service, region, url, headers, body }: AwsQuestion,
-  now = Date.now(),
-) {
-  const { host, pathname } = new URL(url);
-  const date = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
-  const added = { "x-amz-date": date, ...(keys.sessionToken ? { "x-amz-security-token": keys.sessionToken } : {}) };
-  const all = Object.entries({ ...headers, ...added, host }).map(
-    ([name, value]) => [name.toLowerCase(), value.trim()] as const,
-  );
-  all.sort(([a], [b]) => (a < b ? -1 : 1));
-  const names = all.map(([name]) => name).join(";");
-  const asked = ["POST", pathname, "", ...all.map(([name, value]) => `${name}:${value}`), "", names, sha256(body)].join(
-    "\n",
-  );
-  const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
-  const text = ["AWS4-HMAC-SHA256", date, scope, sha256(asked)].join("\n");
-  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${keys.secretAccessKey}`);
-  const signature = hmac(key, text).toString("hex");
-  return {
-    ...added,
-    authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
-  };
+  place: AwsPlace,
+  asked: { headers: Record<string, string>; body: string },
+): Promise<Record<string, string>> {
+  const request = requestTo(place, "POST", asked);
+  const { headers } = await (await signer(keys, place)).sign(request);
+  const { host: _, ...rest } = headers;
+  return rest;
 }
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
+/** An address that is good for whoever has it, for some seconds: a GET whose signature stands in the query. */
+export async function awsPresigned(
+  keys: AwsCredentials,
+  place: AwsPlace,
+  { headers, seconds }: { headers: Record<string, string>; seconds: number },
+): Promise<string> {
+  const request = requestTo(place, "GET", { headers });
+  const { query = {} } = await (await signer(keys, place)).presign(request, { expiresIn: seconds });
+  const { origin, pathname } = new URL(place.url);
+  const fields = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(String(value))}`);
+  return `${origin}${pathname}?${fields.join("&")}`;
+}
+
+/** AWS's own signer, which its clients bring along; it is loaded when it is needed. */
+async function signer(credentials: AwsCredentials, { service, region }: AwsPlace): Promise<SignatureV4> {
+  const { SignatureV4: Signer } = await import("@smithy/signature-v4");
+  const { Hash } = await import("@smithy/core/serde");
+  return new Signer({ credentials, service, region, sha256: Hash.bind(null, "sha256"), applyChecksum: false });
+}
+
+function requestTo(
+  { url }: AwsPlace,
+  method: string,
+  { headers, body }: { headers: Record<string, string>; body?: string },
+): HttpRequest {
+  const { protocol, host, hostname, pathname, searchParams } = new URL(url);
+  const query = Object.fromEntries(searchParams);
+  return { method, protocol, hostname, path: pathname, query, headers: { ...headers, host }, body };
+}
+
+/** RFC 3986: all but letters, digits and `-._~`. */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

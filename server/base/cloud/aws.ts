@@ -1,4 +1,3 @@
-import { createHash, createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { request } from "undici";
 
@@ -146,42 +145,3 @@ function credentialsOf(got: Given | undefined): AwsCredentials {
     ...(expiration ? { expiration } : {}),
   };
 }
-
-/** A signed address takes no longer, whatever it says of itself. */
-export const PRESIGNED_MS = 15 * 60_000;
-// What aws-iam-authenticator says; STS takes no notice.
-const EXPIRES = "60";
-const NOTHING = createHash("sha256").update("").digest("hex");
-
-/**
- * The token by which EKS knows who asks: a question to STS that is signed for this cluster alone and can be asked by whoever has it (Signature
- * Version 4 in the query, as `aws eks get-token` makes it).
- */
-export function eksToken(keys: AwsCredentials, cluster: string, region: string, sts: string, now = Date.now()): string {
-  const { origin, host, pathname } = new URL(sts);
-  const date = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
-  const scope = `${date.slice(0, 8)}/${region}/sts/aws4_request`;
-  const query = Object.entries({
-    Action: "GetCallerIdentity",
-    Version: "2011-06-15",
-    "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
-    "X-Amz-Credential": `${keys.accessKeyId}/${scope}`,
-    "X-Amz-Date": date,
-    "X-Amz-Expires": EXPIRES,
-    ...(keys.sessionToken ? { "X-Amz-Security-Token": keys.sessionToken } : {}),
-    "X-Amz-SignedHeaders": "host;x-k8s-aws-id",
-  })
-    .map(([name, value]) => `${name}=${encode(value)}`)
-    .join("&");
-  const headers = `host:${host}\nx-k8s-aws-id:${cluster}\n`;
-  const asked = ["GET", pathname, query, headers, "host;x-k8s-aws-id", NOTHING].join("\n");
-  const text = ["AWS4-HMAC-SHA256", date, scope, createHash("sha256").update(asked).digest("hex")].join("\n");
-  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${keys.secretAccessKey}`);
-  const url = `${origin}${pathname}?${query}&X-Amz-Signature=${hmac(key, text).toString("hex")}`;
-  return `k8s-aws-v1.${Buffer.from(url).toString("base64url")}`;
-}
-
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
-/** RFC 3986: all but letters, digits and `-._~`. */
-const encode = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -161,13 +161,8 @@ export const codeCommitProvider: Provider<Browse> = {
       sign: (url, sent, body) => {
         const { "content-type": type = "", "x-amz-target": target = "" } = sent;
         const service = target.startsWith("CodeCommit") ? "codecommit" : "tagging";
-        return awsSigned(keys.value, {
-          service,
-          region,
-          url,
-          headers: { "content-type": type, "x-amz-target": target },
-          body,
-        });
+        const headers = { "content-type": type, "x-amz-target": target };
+        return awsSigned(keys.value, { service, region, url }, { headers, body });
       },
     });
   },

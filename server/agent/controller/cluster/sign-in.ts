@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
-import { eksToken, PRESIGNED_MS } from "../../../base/cloud/aws.ts";
 import { agentKeys } from "../../../base/cloud/aws-agent.ts";
 import { isCloudOrigin } from "../../../base/cloud/cloud-origin.ts";
+import { eksToken, PRESIGNED_MS } from "../../../base/cloud/eks-token.ts";
 import { digest } from "../../../base/json/canonical.ts";
 import { matchGlob } from "../../../base/lang/glob.ts";
 import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
@@ -102,7 +102,7 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
   if (keys.kind !== "done") return keys;
   const ends = Math.min(Date.now() + TOKEN_MS, keys.value.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
   return done({
-    token: new Secret(eksToken(keys.value, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)),
+    token: new Secret(await eksToken(keys.value, clusterName, { region, sts: `${sts.replace(/(?<!\/)\/+$/, "")}/` })),
     ends,
   });
 }
