@@ -73,8 +73,32 @@ test.each<[string, Record<string, string>, object[]]>([
     { "resource.customizations": "apps/Deployment:\n  ignoreDifferences: |\n    jsonPointers: [/spec/x]\n" },
     [rule("apps", "Deployment", { jsonPointers: ["/spec/x"] })],
   ],
+  [
+    "in the older form, where the kind has an entry of its own",
+    {
+      "resource.customizations":
+        "apps/Deployment:\n  ignoreDifferences: |\n    jsonPointers: [/spec/x]\nSecret:\n  ignoreDifferences: |\n    jsonPointers: [/data]\n",
+      "resource.customizations.ignoreDifferences.apps_Deployment": "jsonPointers: [/spec/y]",
+    },
+    [rule("apps", "Deployment", { jsonPointers: ["/spec/y"] }), rule("", "Secret", { jsonPointers: ["/data"] })],
+  ],
 ])("ignored differences %s", (_name, data, want) => {
   expect(settings(data).rules).toEqual(want);
+});
+
+test("known fields are read in both forms, and a wrong type is said", () => {
+  const made = settings({
+    "resource.customizations": "example.com/Old:\n  knownTypeFields:\n  - {field: spec.cpu, type: core/Quantity}\n",
+    "resource.customizations.knownTypeFields.example.com_Widget":
+      "- {field: spec.wait, type: meta/v1/Duration}\n- {field: spec.x, type: other}\n",
+  });
+  expect(made.knownFields).toEqual([
+    { group: "example.com", kind: "Widget", path: ["spec", "wait"], holds: "duration" },
+    { group: "example.com", kind: "Old", path: ["spec", "cpu"], holds: "quantity" },
+  ]);
+  expect(made.problems).toEqual([
+    "argocd-cm: resource.customizations.knownTypeFields.example.com_Widget: the type other is not known",
+  ]);
 });
 
 test("accounts of projects are in force unless that is switched off", () => {

@@ -8,6 +8,7 @@ import type { Impersonation } from "../project/project.ts";
 import { type IgnoreDifference, META } from "./application.ts";
 import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./config/compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./config/intervals.ts";
+import { type KnownField, readKnownFields } from "./config/known-fields.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 export const RESPECTS = ["off", "normal", "strict"] as const;
@@ -36,7 +37,6 @@ const RELEVANT =
 // As the API server takes one: under another no object could be written.
 const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const COMPARE = "resource.compareoptions";
-const IGNORE = "resource.customizations.ignoreDifferences.";
 
 const IMPERSONATION: Readonly<Record<string, Impersonation>> = { true: "always", false: "off" };
 
@@ -52,6 +52,7 @@ export class Settings {
   #inclusions: Filter[] = [];
   readonly #known = new Map<string, boolean>();
   rules: IgnoreDifference[] = [];
+  knownFields: KnownField[] = [];
   /** Health, with the checks that users have written. */
   readonly judge = new Judge();
   /** What users have written for their kinds. */
@@ -104,12 +105,14 @@ export class Settings {
     const compares = readCompareOptions(this.#yaml(COMPARE, data[COMPARE]));
     this.compares = typeof compares === "string" ? USUAL_OPTIONS : compares;
     if (typeof compares === "string") this.problems.push(`argocd-cm: ${COMPARE}: ${compares}`);
-    this.rules = [
-      ...relevant
-        .filter(([key]) => key.startsWith(IGNORE))
-        .flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
-      ...this.#old(data["resource.customizations"]),
-    ];
+    this.rules = this.#customized(data, "ignoreDifferences", (said, group, kind) => read(said, group, kind));
+    this.knownFields = this.#customized(data, "knownTypeFields", (said, group, kind, key) =>
+      readKnownFields(group, kind, said).flatMap((field) => {
+        if (typeof field !== "string") return [field];
+        this.problems.push(`argocd-cm: ${key}: ${field}`);
+        return [];
+      }),
+    );
     this.custom = readCustomizations(data);
     this.judge.replace(this.custom);
     this.problems.push(...this.custom.problems.map((problem) => `argocd-cm: ${problem}`));
@@ -183,22 +186,36 @@ export class Settings {
     };
   }
 
-  /** `apps_Deployment`, `Service`, or `all`. */
-  #rule(key: string, which: string, text: string): IgnoreDifference[] {
-    const rule = this.#yaml(key, text);
-    if (which === "all") return read(rule, "*", "*");
-    const parts = which.split("_");
-    return read(rule, parts.slice(0, -1).join("_").replace(/^_/, "*"), parts.at(-1)!);
+  /** What is said of kinds, each by an entry of its own or in the older one for all; of both the entry of its own counts. */
+  #customized<T>(
+    data: Record<string, unknown>,
+    what: "ignoreDifferences" | "knownTypeFields",
+    reader: (said: unknown, group: string, kind: string, key: string) => T[],
+  ): T[] {
+    const prefix = `resource.customizations.${what}.`;
+    const entries = Object.entries(data).filter(([key]) => key.startsWith(prefix));
+    const own = entries.map(([key, text]): [Kind, unknown, string] => [
+      kindOf(key.slice(prefix.length)),
+      this.#yaml(key, text),
+      key,
+    ]);
+    const named = new Set(own.map(([{ group, kind }]) => `${group}/${kind}`));
+    const older = this.#older(data)
+      .filter(([{ group, kind }]) => !named.has(`${group}/${kind}`))
+      .map(([kind, all, key]): [Kind, unknown, string] => {
+        const said = all?.[what];
+        return [kind, typeof said === "string" ? this.#yaml(key, said) : said, key];
+      });
+    return [...own, ...older].flatMap(([{ group, kind }, said, key]) => reader(said, group, kind, key));
   }
 
-  /** The older form: one text with `group/kind` as keys and a text in each. */
-  #old(text: unknown): IgnoreDifference[] {
-    const all = this.#yaml("resource.customizations", text);
+  /** The older form: one text with `group/kind` as keys. */
+  #older(data: Record<string, unknown>): [Kind, Record<string, unknown> | undefined, string][] {
+    const all = this.#yaml("resource.customizations", data["resource.customizations"]);
     if (typeof all !== "object" || all === null) return [];
-    return Object.entries(all as Record<string, { ignoreDifferences?: unknown }>).flatMap(([key, value]) => {
-      const rule = this.#yaml(`resource.customizations ${key}`, value?.ignoreDifferences);
+    return Object.entries(all as Record<string, Record<string, unknown>>).map(([key, value]) => {
       const [group, kind] = key.includes("/") ? key.split("/") : ["", key];
-      return read(rule, group!, kind!);
+      return [{ group: group!, kind: kind! }, value ?? undefined, `resource.customizations ${key}`];
     });
   }
 
@@ -212,6 +229,18 @@ export class Settings {
       return undefined;
     }
   }
+}
+
+interface Kind {
+  group: string;
+  kind: string;
+}
+
+/** `apps_Deployment`, `Service`, or `all`. */
+function kindOf(which: string): Kind {
+  if (which === "all") return { group: "*", kind: "*" };
+  const parts = which.split("_");
+  return { group: parts.slice(0, -1).join("_").replace(/^_/, "*"), kind: parts.at(-1)! };
 }
 
 function read(rule: unknown, group: string, kind: string): IgnoreDifference[] {

@@ -8,8 +8,10 @@ import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
 import { META } from "../controller/application.ts";
 import { fieldsOf, ignoring, without } from "../controller/compare/ignore.ts";
+import { inSpellingOf } from "../controller/compare/known-types.ts";
 import { predict } from "../controller/compare/three-way.ts";
 import { filledIn, wantsStatus } from "../controller/config/compare-options.ts";
+import { knownFieldsOf } from "../controller/config/known-fields.ts";
 import { belongs } from "../controller/projects.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/queries/mask.ts";
@@ -163,7 +165,9 @@ function compare(
     const owned = live ? fieldsOf(live, rules.managers) : [];
     const bare = (object: KubeObject | undefined) =>
       object && without(plain(settled(object), settings.tracking, keepsStatus), rules, live && desired ? owned : []);
-    const [left, right] = [bare(live), bare(desired)];
+    const left = bare(live);
+    const wanted = bare(desired);
+    const right = left && wanted ? inSpellingOf(wanted, left, knownFieldsOf(shown, settings.knownFields)) : wanted;
     if (left && right && canonical(left) === canonical(right)) continue;
     const text = (object: KubeObject | undefined) => object && toYaml(masked(object, salt));
     changes.push({

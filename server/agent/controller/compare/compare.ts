@@ -4,10 +4,12 @@ import type { KubeClient } from "../../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import { type CompareOptions, filledIn, USUAL_OPTIONS, wantsStatus } from "../config/compare-options.ts";
+import { type KnownField, knownFieldsOf } from "../config/known-fields.ts";
 import type { Settings } from "../settings.ts";
 import { BY_ANNOTATION, migrated, type Tracking } from "../tracking.ts";
 import { applyOnClientSide, isClientSide } from "./client-side.ts";
 import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
+import { inSpellingOf } from "./known-types.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
 import type { CompareTarget } from "./normalise.ts";
 
@@ -87,20 +89,29 @@ export interface Comparing {
   options: CompareOptions;
   /** The sync options of the application. */
   syncOptions: readonly string[];
+  /** Fields whose values may be spelt in several ways. */
+  known: readonly KnownField[];
 }
 
-const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION, options: USUAL_OPTIONS, syncOptions: [] };
+const AS_IT_IS: Comparing = {
+  ignored: NOTHING,
+  tracking: BY_ANNOTATION,
+  options: USUAL_OPTIONS,
+  syncOptions: [],
+  known: [],
+};
 
 /** As the application and the settings for all want an object compared. */
 export const comparing = (
   app: Application,
-  { rules, tracking, compares }: Settings,
+  { rules, tracking, compares, knownFields }: Settings,
   object: KubeObject,
 ): Comparing => ({
   ignored: ignoring(app, rules, object),
   tracking,
   options: compares,
   syncOptions: app.spec.syncPolicy?.syncOptions ?? [],
+  known: knownFieldsOf(object, knownFields),
 });
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
@@ -137,7 +148,8 @@ export async function attempt(
     [there, owned] = [read.value, fieldsOf(read.value, how.ignored.managers)];
   }
   const counted = (object: KubeObject) => countedOf(object, { live: there, wanted: target.object, owned }, how);
-  return done({ live: counted(there), next: counted(tried.value) });
+  const before = counted(there);
+  return done({ live: before, next: inSpellingOf(counted(tried.value), before, how.known) });
 }
 
 /** Of an object that is or will be there, what counts. */

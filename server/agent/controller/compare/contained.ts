@@ -3,13 +3,9 @@ import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import type { Ignoring } from "./ignore.ts";
 import { hasLeftovers, LAST_APPLIED } from "./last-applied.ts";
 import { isOurs } from "./migrate.ts";
-import { isSameQuantity } from "./quantity.ts";
+import { isQuantityField, isSameQuantity } from "./quantity.ts";
 
 type Json = Record<string, unknown>;
-
-// Of these kinds the API server writes quantities in its own way: `100m` for `0.1`. In a kind of a user's own they are texts like others.
-const TYPED = ["v1", "apps/v1", "batch/v1"];
-const QUANTITIES = new Set(["limits", "requests", "hard", "capacity"]);
 
 /**
  * Whether applying an object would change nothing of a live one that another engine applied, decided without a request: everything desired is live
@@ -27,7 +23,8 @@ export function isAppliedAlready(desired: KubeObject, live: KubeObject, ignored:
   if (shapes.length === 0) return false;
   const { name: _, namespace: __, ...meta } = metadata;
   const wanted = { metadata: meta, ...rest };
-  const written = TYPED.includes(apiVersion) ? asQuantity : () => false;
+  const written: Known["written"] = (within, name, pair) =>
+    isQuantityField(apiVersion, within, name) && isSameQuantity(...pair);
   if (!inMap(wanted, live as unknown as Json, { shapes, written }) || hasLeftovers(live, desired, ignored))
     return false;
   // Server-side apply removes what its manager applied once and does not name any more.
@@ -39,16 +36,14 @@ export function isAppliedAlready(desired: KubeObject, live: KubeObject, ignored:
 interface Known {
   shapes: readonly FieldSet[];
   /** Whether the API server has only written a value of that field in another way. */
-  written(field: string, desired: unknown, live: unknown): boolean;
+  written(within: string, name: string, pair: [desired: unknown, live: unknown]): boolean;
 }
-
-const asQuantity: Known["written"] = (field, desired, live) => QUANTITIES.has(field) && isSameQuantity(desired, live);
 
 function inMap(desired: Json, live: Json, known: Known, within = ""): boolean {
   return Object.entries(desired).every(([name, value]) => {
     if (value === undefined) return true;
     if (!Object.hasOwn(live, name)) return false;
-    return isIn(value, live[name], inner(known, `f:${name}`), name) || known.written(within, value, live[name]);
+    return isIn(value, live[name], inner(known, `f:${name}`), name) || known.written(within, name, [value, live[name]]);
   });
 }
 

@@ -22,3 +22,22 @@ export function isSameQuantity(desired: unknown, live: unknown): boolean {
   const amount = billionths(desired);
   return amount !== undefined && amount === billionths(live);
 }
+
+// Of these kinds the API server writes quantities in its own way: `100m` for `0.1`. In a kind of a user's own they are texts like others.
+const TYPED = /^(v1|(apps|batch|autoscaling|policy|(node|storage|resource)\.k8s\.io)\/v\w+)$/;
+// Maps of quantities, and single ones by the field that they are in: a ConfigMap or a label may have a field of the same name.
+const MAPS = new Set(
+  "limits requests hard capacity overhead podFixed default defaultRequest max min maxLimitRequestRatio".split(" "),
+);
+const SINGLE: Readonly<Record<string, string>> = {
+  sizeLimit: "emptyDir",
+  divisor: "resourceFieldRef",
+  averageValue: "target",
+};
+
+/** Whether a field within another holds a quantity, in a kind of Kubernetes' own. */
+export const isQuantityField = (apiVersion: string, within: string, name: string): boolean =>
+  TYPED.test(apiVersion) &&
+  (MAPS.has(within) ||
+    SINGLE[name] === within ||
+    (apiVersion.startsWith("autoscaling/") && name === "value" && within === "target"));

@@ -15,6 +15,7 @@ const was = (spec: object) => ({ [LAST_APPLIED]: JSON.stringify(object(spec)) })
 test.each<[string, object, object, object, object]>([
   ["what others added stays", { a: 1 }, { a: 2 }, { a: 1, b: 1 }, { a: 2, b: 1 }],
   ["what has left Git goes", { a: 1, b: 1 }, { a: 1 }, { a: 1, b: 1 }, { a: 1 }],
+  ["a null is nothing", {}, { a: null, b: null }, { a: 1 }, {}],
   [
     "an item of others stays, one that has left Git goes",
     { list: [{ name: "a" }, { name: "b" }] },
@@ -41,6 +42,20 @@ test.each<[string, object, object, object, object]>([
   ],
 ])("%s", (_name, last, wanted, live, want) => {
   expect(predict(object(wanted), object(live, was(last))).spec).toEqual(want);
+});
+
+// Kind | field | wanted | live | what comes of it: only quantities are the same in another spelling.
+test.each<[string, string, object, object, object]>([
+  ["v1", "data", { version: "1.10" }, { version: "1.1" }, { version: "1.10" }],
+  ["v1", "data", { limits: "1.0" }, { limits: "1" }, { limits: "1.0" }],
+  ["v1", "hard", { pods: "1000m" }, { pods: "1" }, { pods: "1" }],
+  ["apps/v1", "limits", { cpu: 1, memory: "1Gi" }, { cpu: "1", memory: "2Gi" }, { cpu: "1", memory: "1Gi" }],
+  ["apps/v1", "emptyDir", { sizeLimit: "1024Mi" }, { sizeLimit: "1Gi" }, { sizeLimit: "1Gi" }],
+  ["autoscaling/v2", "target", { value: "1.5" }, { value: "1500m" }, { value: "1500m" }],
+  ["example.com/v1", "limits", { cpu: "1000m" }, { cpu: "1" }, { cpu: "1000m" }],
+])("%s %s %j over %j", (apiVersion, field, wanted, live, want) => {
+  const of = (value: object) => ({ ...object({ [field]: value }), apiVersion });
+  expect(predict(of(wanted), of(live)).spec).toEqual({ [field]: want });
 });
 
 test.each<[string | undefined, string[], boolean]>([

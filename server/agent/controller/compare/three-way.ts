@@ -3,7 +3,7 @@ import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
 import { withTexts } from "./plain-texts.ts";
-import { isSameQuantity } from "./quantity.ts";
+import { isQuantityField, isSameQuantity } from "./quantity.ts";
 
 type Json = Record<string, unknown>;
 
@@ -17,7 +17,11 @@ const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topolo
  * wanted no more goes, all else stays. Who applied what, the live object says in its managed fields or in kubectl's annotation.
  */
 export function predict(desired: KubeObject, live: KubeObject): KubeObject {
-  const result = map(desired, live, fieldsOf(live)) as KubeObject;
+  const result = map(desired, live, {
+    owned: fieldsOf(live),
+    apiVersion: desired.apiVersion,
+    within: "",
+  }) as KubeObject;
   const { annotations } = result.metadata;
   if (annotations?.[LAST_APPLIED]) {
     const { [LAST_APPLIED]: _, ...rest } = annotations;
@@ -53,42 +57,56 @@ function setOf(value: unknown): FieldSet {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [`f:${name}`, setOf(inner)]));
 }
 
-function map(desired: Json, live: Json, owned: FieldSet): Json {
+/** What is known of a value: which of its fields were applied before, and where it stands. */
+interface Place {
+  owned: FieldSet;
+  apiVersion: string;
+  /** The field that it is the value of, or an item of. */
+  within: string;
+}
+
+function map(desired: Json, live: Json, place: Place): Json {
   const result: Json = {};
+  const at = (name: string): Place => ({ ...place, owned: place.owned[`f:${name}`] ?? {}, within: name });
   for (const [name, value] of Object.entries(live)) {
     // Of a field that only its children are owned of, the field itself stays.
-    const own = owned[`f:${name}`];
-    if (Object.hasOwn(desired, name)) result[name] = node(desired[name], value, own ?? {});
-    else if (!own) result[name] = value;
+    const own = place.owned[`f:${name}`];
+    if (Object.hasOwn(desired, name)) {
+      // A null is the wish that there be nothing.
+      if (desired[name] === null && value !== null) continue;
+      // The server writes quantities in a form of its own.
+      const written = isQuantityField(place.apiVersion, place.within, name) && isSameQuantity(desired[name], value);
+      result[name] = written ? value : node(desired[name], value, at(name));
+    } else if (!own) result[name] = value;
     else if (isObject(value) && Object.keys(own).length) {
-      const left = map({}, value, own);
+      const left = map({}, value, at(name));
       if (Object.keys(left).length) result[name] = left;
     }
   }
-  for (const [name, value] of Object.entries(desired)) if (!Object.hasOwn(live, name)) result[name] = value;
+  for (const [name, value] of Object.entries(desired))
+    if (!Object.hasOwn(live, name) && value !== null) result[name] = value;
   return result;
 }
 
-function node(desired: unknown, live: unknown, owned: FieldSet): unknown {
-  if (isObject(desired) && isObject(live)) return map(desired, live, owned);
-  if (Array.isArray(desired) && Array.isArray(live)) return list(desired, live, owned);
-  // The server writes a null as nothing, and quantities in a form of its own.
-  return isSameQuantity(desired, live) ? live : desired;
+function node(desired: unknown, live: unknown, place: Place): unknown {
+  if (isObject(desired) && isObject(live)) return map(desired, live, place);
+  if (Array.isArray(desired) && Array.isArray(live)) return list(desired, live, place);
+  return desired;
 }
 
 /** Items with the same key are merged, in the order that is wanted; what somebody else added stays. */
-function list(desired: unknown[], live: unknown[], owned: FieldSet): unknown[] {
+function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
   const key = KEYS.find((name) => [...desired, ...live].every((item) => isObject(item) && item[name] !== undefined));
   if (!key || [desired, live].some((items) => new Set(items.map((item) => (item as Json)[key])).size !== items.length))
     return desired;
   const byKey = new Map(live.map((item) => [(item as Json)[key], item as Json]));
-  const sets = Object.entries(owned).filter(([field]) => field.startsWith("k:"));
+  const sets = Object.entries(place.owned).filter(([field]) => field.startsWith("k:"));
   const setOfItem = (item: Json) =>
     sets.find(([field]) => isDeepStrictEqual(pick(item, field), JSON.parse(field.slice(2))))?.[1];
   const result = desired.map((item) => {
     const there = byKey.get((item as Json)[key]);
     byKey.delete((item as Json)[key]);
-    return there ? map(item as Json, there, setOfItem(there) ?? {}) : item;
+    return there ? map(item as Json, there, { ...place, owned: setOfItem(there) ?? {} }) : item;
   });
   // Without a field set nobody knows who added the others: then the list is what is wanted.
   return sets.length ? [...result, ...[...byKey.values()].filter((item) => !setOfItem(item))] : result;
