@@ -46,7 +46,7 @@ test.each([
   ["agent_timeout", 5],
   ["unauthenticated", 6],
   ["forbidden", 6],
-  ["invalid_field", 1],
+  ["invalid_field", 2],
   ["too_many_requests", 7],
   ["unavailable", 7],
 ] as const)("a problem with code %s exits %d", (code, want) =>
@@ -331,6 +331,9 @@ test("app diff exits 1 when Git and live differ", async () => {
   const { exit, out } = await person(() => ({ body: { items: [item] } })).types("app", "diff", "guestbook");
   expect([exit, out]).toEqual([1, "~ update apps/Deployment web/api\n  - replicas: 1\n  + replicas: 2\n"]);
   expect((await person(() => ({ body: { items: [] } })).types("app", "diff", "guestbook")).exit).toBe(0);
+  const refused = { code: "agent_refused", status: 422, detail: "no branch nope", title: "", type: "about:blank" };
+  const wrong = person(() => ({ status: 422, body: refused }));
+  expect((await wrong.types("app", "diff", "guestbook", "--revision", "nope")).exit).toBe(2);
 });
 
 test("diffText shows a secret only as its digest was given", () => {

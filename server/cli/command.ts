@@ -27,8 +27,9 @@ const EXITS = `
 Exit codes:
   0  done                              4  conflict, or a precondition does not hold
   1  failed; app diff: they differ     5  took too long
-  2  the command line is wrong         6  not signed in, or not allowed
-  3  no such object                    7  the service cannot be reached`;
+  2  the command line, or a field that 6  not signed in, or not allowed
+     it gives, is wrong                7  the service cannot be reached
+  3  no such object`;
 
 /** The whole command table. */
 export function outpost(io: Io): Command {

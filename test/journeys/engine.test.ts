@@ -229,7 +229,9 @@ describe("bad input ends in a condition with its own reason, and nothing is dele
     await w.git.createRepository("spaces", { files: { "a.yaml": configMap("a", {}) } });
     await w.app("nospace", { repo: "spaces", syncPolicy: { automated: {}, retry: { limit: 0 } } });
     const app = await w.until("nospace", (a) => a.status?.operationState?.phase === "Failed");
-    expect(condition(app, KUBE.namespaceNotFound)?.message).toMatch(/namespaces "nospace" not found/);
+    expect(condition(app, KUBE.namespaceNotFound)?.message).toMatch(
+      /namespaces "nospace" not found; create it, or set the sync option CreateNamespace=true/,
+    );
   });
 
   test("two applications that claim one object", async () => {

@@ -123,6 +123,9 @@ test("an action goes with its parameters; a resource shows what may be done to i
   const seen = await me.types("app", "resource", "web", "Service/web");
   expect([seen.out, seen.err]).toEqual(["kind: Deployment\n", "actions: restart, scale (replicas=2) [not now]\n"]);
   expect((await me.types("app", "action", "web", "nonsense", "restart")).exit).toBe(2);
+  expect((await me.types("app", "action", "web", "apps/Deployment/web")).err).toContain(
+    "name an action; Deployment web has",
+  );
   expect((await me.types("app", "action", "web", "Pod/a", "restart", "--param", "x")).exit).toBe(2);
 });
 

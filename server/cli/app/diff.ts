@@ -32,7 +32,9 @@ async function diff(s: Session, id: string, { revision, history, full }: Flags):
   if (history !== undefined && !/^\d{1,9}$/.test(history))
     throw usage(`--history takes the number of an entry, not ${JSON.stringify(history)} (outpost app history ${id})`);
   const query = { revision, history: history === undefined ? undefined : Number(history) };
-  const got = await (await s.api()).call<Schemas["Diff"]>("getApplicationDiff", { path: { id }, query });
+  const got = await (await s.api())
+    .call<Schemas["Diff"]>("getApplicationDiff", { path: { id }, query })
+    .catch(notAnAnswer);
   if (s.format === "name") for (const item of got.items) s.io.out.write(`${printable(resourceName(item))}\n`);
   else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml")
     say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
@@ -41,6 +43,13 @@ async function diff(s: Session, id: string, { revision, history, full }: Flags):
     throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, {
       answer: true,
     });
+}
+
+/** As with diff(1), 1 is an answer: what went wrong is another code. */
+function notAnAnswer(error: unknown): never {
+  if (error instanceof Failure && error.exit === EXIT.failed)
+    throw new Failure(error.message, EXIT.usage, { problem: error.problem, hint: error.hint });
+  throw error;
 }
 
 /** One object's difference: `-` is what is live, `+` is what Git wants. */

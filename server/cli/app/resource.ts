@@ -4,9 +4,10 @@ import type { Schemas } from "../../../openapi/client.ts";
 import { printable } from "../../base/colour.ts";
 import { usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
+import type { Api } from "../session/api.ts";
 import { verb } from "../session/session.ts";
 import { say, showAs } from "../show.ts";
-import { parseResource, RESOURCE, withGroup } from "./resource-name.ts";
+import { type Named, parseResource, RESOURCE, withGroup } from "./resource-name.ts";
 
 type Live = Schemas["LiveResource"];
 
@@ -41,19 +42,37 @@ export function resourceVerbs(app: Command, io: Io): void {
     .command("action")
     .argument("<id>")
     .argument("<resource>", RESOURCE)
-    .argument("<action>", "one that `outpost app resource` names")
+    .argument("[action]", "one of those that are listed without it")
     .summary("do something to one object: restart, pause, resume, scale, …")
     .option("--param <name=value>", "a parameter of the action; may be repeated", collect)
     .action(
-      verb(io, async (s, id: string, resource: string, action: string, flags: { param?: Record<string, string> }) => {
-        const api = await s.api();
-        const named = await withGroup(api, id, parseResource(resource, "a resource"));
-        const body = { resource: named, action, ...(flags.param ? { parameters: flags.param } : {}) };
-        const got = await api.call<Live>("runApplicationAction", { path: { id }, body });
-        if (s.format === "json" || s.format === "yaml") return showAs(s, got, () => "");
-        say(s, `${s.e.green("✓")} ${printable(action)} of ${s.e.bold(printable(resource))} is done`);
-      }),
+      verb(
+        io,
+        async (
+          s,
+          id: string,
+          resource: string,
+          action: string | undefined,
+          flags: { param?: Record<string, string> },
+        ) => {
+          const api = await s.api();
+          const named = await withGroup(api, id, parseResource(resource, "a resource"));
+          if (action === undefined) throw usage(await whichAction(api, id, named));
+          const body = { resource: named, action, ...(flags.param ? { parameters: flags.param } : {}) };
+          const got = await api.call<Live>("runApplicationAction", { path: { id }, body });
+          if (s.format === "json" || s.format === "yaml") return showAs(s, got, () => "");
+          say(s, `${s.e.green("✓")} ${printable(action)} of ${s.e.bold(printable(resource))} is done`);
+        },
+      ),
     );
+}
+
+async function whichAction(api: Api, id: string, named: Named): Promise<string> {
+  const { actions } = await api.call<Live>("getApplicationResource", { path: { id }, query: { ...named } });
+  const what = `${named.kind} ${named.name}`;
+  return actions.length === 0
+    ? `${what} has no actions`
+    : `name an action; ${what} has ${actions.map(described).join(", ")}`;
 }
 
 function described({ name, disabled, parameters }: Live["actions"][number]): string {

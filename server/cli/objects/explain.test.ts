@@ -1,4 +1,5 @@
 import { person } from "../testing.ts";
+import { needsSync } from "./explain.ts";
 
 const head = {
   uid: "u",
@@ -42,4 +43,32 @@ test("one that is shown alone is marked too; data is as the service gave it", as
     expect((await me.types("app", "ls", "-o", format)).out).not.toContain("stale");
     expect(me.requests.some((seen) => seen.operation === "getAgent")).toBe(false);
   }
+});
+
+describe("a wait for an application that nobody syncs", () => {
+  const idle = (syncPolicy?: object, operation?: object) => ({
+    ...app("web", "near"),
+    spec: { agent: "near", destination: {}, ...(syncPolicy ? { syncPolicy } : {}) },
+    status: {
+      observedGeneration: 1,
+      sync: { status: "OutOfSync" },
+      health: { status: "Missing" },
+      ...(operation ? { operation } : {}),
+    },
+  });
+
+  test.each([
+    ["has no policy", idle()],
+    ["has a policy that is suspended", idle({ automated: { enabled: false } })],
+    ["was synced before", idle(undefined, { phase: "Succeeded" })],
+  ])("names `app sync`: it %s", (_, object) => {
+    expect(needsSync(object)).toMatch(/does not sync by itself: run `outpost app sync web`/);
+  });
+
+  test.each([
+    ["syncs by itself", idle({ automated: {} })],
+    ["is being synced", idle(undefined, { phase: "Running" })],
+    ["has changed since the agent looked", { ...idle(), generation: 2 }],
+    ["is Synced", app("web", "near")],
+  ])("goes on: it %s", (_, object) => expect(needsSync(object)).toBeUndefined());
 });

@@ -11,15 +11,29 @@ import { agentScope } from "./seal.ts";
 
 export const KEEP_WAITING = ["--keep-waiting", "wait until the timeout also for what waiting does not mend"] as const;
 
+/** What an application waits for that is not synced by itself: a person. */
+export function needsSync({ id, spec, status, generation }: Json): string | undefined {
+  const { automated } = spec?.syncPolicy ?? {};
+  if ((automated && automated.enabled !== false) || status?.sync?.status !== "OutOfSync") return undefined;
+  if ((status.observedGeneration ?? 0) < generation) return undefined;
+  if (["Pending", "Running", "Terminating"].includes(status.operation?.phase)) return undefined;
+  return `it is OutOfSync and does not sync by itself: run \`outpost app sync ${id}\`, or give it an automated sync policy`;
+}
+
 /** A cause counts as lasting when this many looks in a row found it: an image registry may be away for a moment. */
 const LOOKS = 4;
 const LOG_MS = 3_000;
 
 /**
  * Says why an application is not there yet: that its agent is away, or the deepest cause in the cluster. With `giveUp`, what waiting does not
- * mend ends the wait after some looks.
+ * mend ends the wait after some looks. `idle` says why nothing is on its way at all.
  */
-export function explainer(api: Api, id: string, giveUp: boolean): (object: Json) => Promise<Readiness | undefined> {
+export function explainer(
+  api: Api,
+  id: string,
+  giveUp: boolean,
+  idle: (object: Json) => string | undefined = () => undefined,
+): (object: Json) => Promise<Readiness | undefined> {
   let last = "";
   let looks = 0;
   return async (object) => {
@@ -27,8 +41,9 @@ export function explainer(api: Api, id: string, giveUp: boolean): (object: Json)
     if (away) return { ready: false, reason: away };
     const wrong = whyNotBegun(object);
     if (wrong) return { ready: false, reason: wrong };
-    if (!isUnhealthy(object)) return undefined;
-    const cause = await causeOf(api, id);
+    const asleep = idle(object);
+    if (!asleep && !isUnhealthy(object)) return undefined;
+    const cause = asleep ? { text: asleep, lasting: true, crashes: false as const } : await causeOf(api, id);
     if (!cause) return undefined;
     looks = cause.lasting && cause.text === last ? looks + 1 : 1;
     last = cause.text;

@@ -254,3 +254,9 @@ function apps(...names: string[]): Json[] {
       : { name, sync: "Synced", health: "Healthy" },
   );
 }
+
+test("an application that differs and is healthy waits for what differs, not for its health", () => {
+  const resources = [{ kind: "ConfigMap", name: "c", status: "OutOfSync", health: "Healthy" }];
+  const status = { observedGeneration: 2, sync: { status: "OutOfSync" }, health: { status: "Healthy" }, resources };
+  expect(application(object({}, status)).reason).toBe("waiting for ConfigMap c: OutOfSync");
+});

@@ -8,7 +8,7 @@ import { field, type Json, rowsOf, show, showAs } from "../show.ts";
 import { columnsOf, isDiscovered, ORIGINS } from "./adopt.ts";
 import { describe } from "./describe.ts";
 import { withKind } from "./documents.ts";
-import { explainer, KEEP_WAITING, markStale, staleOf } from "./explain.ts";
+import { explainer, KEEP_WAITING, markStale, needsSync, staleOf } from "./explain.ts";
 import { follow } from "./follow.ts";
 import { allOf } from "./list/all.ts";
 import { forEach } from "./list/many.ts";
@@ -112,7 +112,7 @@ async function listAll(s: Session, noun: Noun, flags: ListFlags): Promise<void> 
 }
 
 async function waitOne(s: Session, noun: Noun, id: string, flags: WaitFlags): Promise<Json> {
-  const explain = noun.word === "app" ? explainer(await s.api(), id, !flags.keepWaiting) : undefined;
+  const explain = noun.word === "app" ? explainer(await s.api(), id, !flags.keepWaiting, needsSync) : undefined;
   const holds = (o: Json) => reached(noun, o, flags.for);
   return waitFor(s, noun, id, { timeout: flags.timeout, holds, ...(explain ? { explain } : {}) });
 }

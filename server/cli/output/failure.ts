@@ -5,7 +5,7 @@ import { type Colours, printable } from "../../base/colour.ts";
 /**
  * What a command exits with. Scripts may rely on them:
  *
- *   0 done · 1 failed, or `app diff` found a difference · 2 the command line is wrong · 3 there is no such object
+ *   0 done · 1 failed, or `app diff` found a difference · 2 the command line, or a field of an object, is wrong · 3 there is no such object
  *   4 conflict, or a precondition does not hold · 5 a wait or a request took too long · 6 not signed in, or not allowed
  *   7 the service cannot be reached or is not ready · 130 interrupted
  */
@@ -52,6 +52,7 @@ export function problemFailure(problem: Problem): Failure {
 /** The exit code of a problem; by its status, but for what is a matter of time or of waiting. */
 export function exitOf({ code, status }: { code: string; status: number }): Exit {
   if (code === "agent_timeout" || code === "request_timeout") return EXIT.timeout;
+  if (["invalid_request", "invalid_json", "invalid_field", "immutable_field"].includes(code)) return EXIT.usage;
   if (status === 401 || status === 403) return EXIT.denied;
   if (status === 404) return EXIT.notFound;
   if (status === 409 || status === 410 || status === 412 || status === 428) return EXIT.conflict;

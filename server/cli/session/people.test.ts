@@ -45,6 +45,14 @@ test.each([
     6,
     "outpost login ENDPOINT, or set OUTPOST_API_KEY",
   ],
+  [
+    ["app", "delete", "a", "--yes"],
+    refused("not_adopted", "The service did not make this object."),
+    4,
+    "outpost app adopt a",
+  ],
+  [["app", "create", "A", "--agent", "x"], refused("invalid_request", "must be a name"), 2, "must be a name"],
+  [["app", "rollback", "a", "9"], refused("invalid_field", "The history has no entry 9."), 2, "no entry 9"],
   [["app", "get", "a"], refused("not_found", "The history has no entry 9."), 3, "The history has no entry 9."],
 ])("%j says what to do in words of the command line", async (words, answer, exit, want) => {
   const got = await person(() => answer).types(...words);

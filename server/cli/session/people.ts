@@ -1,3 +1,4 @@
+import { type Collection, nouns } from "../../../openapi/contract/nouns.ts";
 import { type OperationId, type OperationRow, operations } from "../../../openapi/contract/operations.ts";
 import { didYouMean } from "../../../openapi/rules/suggest.ts";
 import { Failure } from "../output/failure.ts";
@@ -37,6 +38,10 @@ export async function forPeople(failure: Failure, asked: Asked): Promise<Failure
       return id && word
         ? say(`there is already ${word} \`${id}\``, "`apply` or `patch` changes it; or choose another id")
         : failure;
+    case "not_adopted": {
+      const command = nouns[collectionOf(asked.row) as Collection]?.cli.word;
+      return id && command ? say(failure.message, `outpost ${command} adopt ${id}`) : failure;
+    }
     case "not_found":
       // A longer text says more than that nothing is there.
       if (!id || !word || !failure.message.startsWith("There is nothing here")) return failure;

@@ -46,6 +46,17 @@ test("preconditions: stale If-Match is 412 with the current version, If-None-Mat
   ).toBe(304);
 });
 
+test("a reference to nothing names the id of the same scope that was probably meant", async () => {
+  await put("/v1/agents/harbour", {});
+  const got = await put("/v1/repositories/x", { agent: "harbor", url: "https://h/x" });
+  expect(got).toMatchObject({
+    status: 422,
+    body: { code: "reference_not_found", detail: expect.stringContaining("Did you mean `harbour`?") },
+  });
+  const far = await put("/v1/repositories/x", { agent: "account.harbor", url: "https://h/x" });
+  expect(far.body.detail).not.toContain("harbour");
+});
+
 test("a body that does not fit is told every missing and unknown field once, with the field that was probably meant", async () => {
   const spec = { destinaton: {}, source: { repoURL: "https://g.example.com/a", paht: "x" } };
   const want = [

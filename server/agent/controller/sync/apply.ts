@@ -20,6 +20,7 @@ import { withOwnTenant } from "../config/tenancy.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { isMarked } from "../tracking.ts";
+import { advisedFailure } from "./messages.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
 /** What one object became. */
@@ -101,7 +102,7 @@ async function applyOnce(
     // What it may not have, or cannot make, it does not keep from others.
     claims.giveUp(target.key, instanceOf(app, destination.own));
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
-    return sent;
+    return advisedFailure(sent);
   }
   const former = migrates ? formerFields(sent.value, app.metadata.annotations?.[MIGRATION]) : [];
   if (former.length && sent.value.metadata.managedFields?.some(isOurs)) {

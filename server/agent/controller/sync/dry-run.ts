@@ -8,7 +8,7 @@ import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import type { Task } from "../tasks.ts";
 import { isUnchangeable, mannerOf, SHARED, send } from "./apply.ts";
-import { leftOut } from "./messages.ts";
+import { advisedFailure, leftOut } from "./messages.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
 interface Sync {
@@ -53,5 +53,5 @@ export async function tryDryRun(
   const comes =
     targets.some(({ key }) => key === `/Namespace//${namespace}`) ||
     (namespace === app.spec.destination.namespace && syncOption("CreateNamespace", undefined, options) === "true");
-  return tried.reason === KUBE.namespaceNotFound && comes ? done(change) : tried;
+  return tried.reason === KUBE.namespaceNotFound && comes ? done(change) : advisedFailure(tried);
 }

@@ -1,3 +1,5 @@
+import type { Failure } from "../../../base/outcome.ts";
+import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 
 /** `deployment.apps/guestbook`. */
@@ -11,6 +13,12 @@ export function missingKind(object: KubeObject, detail: string): string {
   const { group, kind } = gvkOf(object);
   return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
 }
+
+/** A refusal with what to do about it, where the API server tells only what is wrong. */
+export const advisedFailure = (failure: Failure): Failure =>
+  failure.reason === KUBE.namespaceNotFound
+    ? { ...failure, message: `${failure.message}; create it, or set the sync option CreateNamespace=true` }
+    : failure;
 
 /** What of an object did not reach the cluster. */
 export const leftOut = ({ undeclared }: { undeclared?: readonly string[] }): string =>

@@ -71,11 +71,15 @@ export function application(o: Json): Readiness {
     return { ready: true, reason: "Synced and Healthy" };
   if (s.operation?.phase === "Running")
     return { ready: false, reason: s.operation.message ? `syncing: ${s.operation.message}` : "syncing" };
-  const slow =
-    (s.resources ?? []).find((r: Json) => r.health && r.health !== "Healthy") ??
-    (s.resources ?? []).find((r: Json) => r.status && r.status !== "Synced");
-  if (slow)
-    return { ready: false, reason: `waiting for ${resourceName(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
+  const unhealthy = (s.resources ?? []).find((r: Json) => r.health && r.health !== "Healthy");
+  if (unhealthy)
+    return { ready: false, reason: `waiting for ${resourceName(unhealthy)}: ${unhealthy.message ?? unhealthy.health}` };
+  const different = (s.resources ?? []).find((r: Json) => r.status && r.status !== "Synced");
+  if (different)
+    return {
+      ready: false,
+      reason: `waiting for ${resourceName(different)}: ${different.message ?? different.status}`,
+    };
   if (!s.sync && !s.health) return { ready: false, reason: "not compared with Git yet" };
   return {
     ready: false,

@@ -12,7 +12,7 @@ import { homeOf, moveTo } from "./place.ts";
 /** What a specification refers to. */
 type Target = { readonly pointer: string; readonly object: Stored };
 
-const TAKE_OVER = "Take it over with `adopt=true`, which keeps the live object and changes it to this specification";
+const TAKE_OVER = "Take it over (`adopt`), which keeps the live object and changes it to this specification";
 
 /** Refuses a change of an object that the service does not manage, unless it is a take-over. */
 export async function checkChange(sql: Sql, object: Stored, adopt: boolean): Promise<void> {
@@ -33,7 +33,7 @@ export async function checkDeletion(sql: Sql, object: Stored): Promise<void> {
   if (owner) throw ownedBy(await ownerOf(sql, object, owner));
   throw new Problem(
     "not_adopted",
-    "The service did not make this object and does not delete it. Delete it in the cluster, or take it over first: send its specification with `adopt=true`.",
+    "The service did not make this object and does not delete it. Delete it in the cluster, or take it over first (`adopt`).",
   );
 }
 
@@ -153,7 +153,7 @@ export async function checkPlace(
   if (shown && shown.uid !== uid)
     throw new Problem(
       "not_adopted",
-      `The agent's cluster has \`${key.name}\` already, shown here as ${addressOf(collection, shown, scope)}. Take that one over with \`adopt=true\`, or choose another id.`,
+      `The agent's cluster has \`${key.name}\` already, shown here as ${addressOf(collection, shown, scope)}. Take that one over (\`adopt\`), or choose another id.`,
     );
   const taken = await tryFindTaken(sql, agent.account, agent.uid, key, uid);
   if (taken)

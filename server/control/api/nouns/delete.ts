@@ -86,7 +86,7 @@ async function removeOne(
       const delivery = {
         state: "Deleting",
         reason: "Requested",
-        message: "The agent removes it when it connects next.",
+        message: "Waiting for the agent to remove it.",
       };
       return updateObject(w, { ...found, deletionRequestedAt: new Date(), status: { ...found.status, delivery } });
     }

@@ -1,4 +1,5 @@
-import { type Noun, nouns } from "../../domain/nouns.ts";
+import { didYouMean } from "../../../../openapi/rules/suggest.ts";
+import { type Collection, type Noun, nouns } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
 import { resolveReference, type Scope } from "../../domain/scope.ts";
 import { referencesIn, type Spec } from "../../domain/spec.ts";
@@ -23,13 +24,13 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
     if (object && object.origin !== "managed")
       throw new Problem(
         "reference_not_found",
-        `\`${reference}\` was found in the cluster, and the service does not manage it: take it over first (\`adopt=true\`), or name another one.`,
+        `\`${reference}\` was found in the cluster, and the service does not manage it: take it over first (\`adopt\`), or name another one.`,
         { pointer },
       );
     if (!object || object.deletionRequestedAt)
       throw new Problem(
         "reference_not_found",
-        `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`,
+        `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope.${await near(sql, to, scope, reference)} Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`,
         { pointer },
       );
     const [agentUid, projectUid] = [
@@ -39,6 +40,22 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
     targets.push({ pointer, object, agentUid, projectUid });
   }
   return targets;
+}
+
+/** With more objects than this in a scope, a misspelt id is not compared with them. */
+const MOST_IDS = 1_000;
+
+/** The id of the same scope that was probably meant. Those of other scopes are not told: the caller may not see them. */
+async function near(sql: Sql, to: Collection, scope: Scope, reference: string): Promise<string> {
+  if (reference.includes(".")) return "";
+  const rows = await sql.query(
+    "select id from objects where account = $1 and collection = $2 and org = $3 and project = $4 and origin = 'managed' order by id limit $5",
+    [scope.account, to, scope.org, scope.project, MOST_IDS],
+  );
+  return didYouMean(
+    reference,
+    rows.map(({ id }) => String(id)),
+  );
 }
 
 async function referenceOf(sql: Sql, object: Stored, field: "agent" | "appProject"): Promise<string | undefined> {

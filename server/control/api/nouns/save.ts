@@ -180,7 +180,7 @@ export const clock = async (w: Writer): Promise<Date> => (await w.query("select 
 const PENDING = {
   state: "Pending",
   reason: "NotDelivered",
-  message: "The agent takes it when it connects next.",
+  message: "Waiting for the agent to take it.",
 } as const;
 
 async function firstStatus(
