@@ -106,3 +106,19 @@ test("a sync can be ended whose sources are gone", async () => {
   const app = await w.until("gone", ended, "ended");
   expect(app.status?.operationState).toMatchObject({ phase: "Failed", message: "Operation terminated" });
 });
+
+test("a sync that failed and waits for its next attempt gives way to one that is asked for", async () => {
+  const service = (port: number) =>
+    `apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: ${port}}]}\n`;
+  await w.git.createRepository("gives", { files: { "s.yaml": service(99_999) } });
+  await w.app("gives", { repo: "gives", syncPolicy: BY_HAND });
+  await w.until("gives", (app) => app.status?.sync?.status === "OutOfSync", "compared");
+  const retry = { limit: 5, backoff: { duration: "10m", factor: 1, maxDuration: "1h" } };
+  await write("gives", { operation: { sync: {}, retry } });
+  await w.until("gives", (app) => /Retrying attempt #1/.test(app.status?.operationState?.message ?? ""), "retrying");
+  const fix = await w.git.commit("gives", { "s.yaml": service(99) }, "a port that exists");
+  await ask("gives");
+  const app = await w.until("gives", (a) => a.operation === undefined && phase(a) === "Succeeded", "synced");
+  expect(app.status?.operationState?.syncResult?.revision).toBe(fix);
+  expect(app.status?.operationState?.operation.retry).toBeUndefined();
+});

@@ -47,6 +47,15 @@ describe("rollback", () => {
     for (const part of ["waiting for the agent", "waiting for web", "✓ app web: all synced"])
       expect(err).toContain(part);
   });
+  test("says that it takes the place of a sync that waits for its next attempt", async () => {
+    const failed = "no such port. Retrying attempt #2 at 2026-01-01T00:05:00.000Z.";
+    const states = [
+      { id: "older", phase: "Running", message: failed },
+      { id: "b1", phase: "Succeeded", message: "ok" },
+    ];
+    const { err } = await person(service(...states)).types("app", "rollback", "web", "3");
+    expect(err).toContain("takes the place of a sync that failed: no such port.");
+  });
   test("fails with the agent's reason", async () => {
     const { exit, err } = await person(
       service({ id: "b1", phase: "Error", message: "the history has no entry 3" }),

@@ -154,6 +154,8 @@ function needsPrune(o: Json, prune: boolean): Readiness | undefined {
 function ended(o: Json, operation: string | undefined, id: string): Readiness {
   const now = o.status?.operation;
   const ours = operation === undefined || now?.id === operation;
+  if (!ours && /Retrying attempt #\d+ at \S+\.$/.test(now?.message ?? ""))
+    return { ready: false, reason: `takes the place of a sync that failed: ${now.message}` };
   if (!ours && (now?.phase === "Running" || now?.phase === "Terminating"))
     return {
       ready: false,

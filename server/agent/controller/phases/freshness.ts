@@ -6,7 +6,7 @@ import { hardWaitMs, waitMs } from "../config/intervals.ts";
 import { isOpen } from "../config/policy.ts";
 import type { Deps, Next } from "../deps.ts";
 import type { Memory } from "../memory.ts";
-import { nextAttempt } from "../sync/operation.ts";
+import { givesWayToRequest, nextAttempt } from "../sync/operation.ts";
 import type { Look } from "./context.ts";
 
 // The repositories are asked by the controller, once for all applications. One that was left out for longer than that, or than five thirds of
@@ -73,7 +73,8 @@ export function sourceDigest(deps: Deps, app: Application): string {
 const digests = new WeakMap<object, string>();
 
 /** A request for a sync means what Git has now. */
-const isAsked = (app: Application): boolean => app.operation !== undefined && !isOpen(app.status?.operationState);
+const isAsked = (app: Application): boolean =>
+  app.operation !== undefined && (!isOpen(app.status?.operationState) || givesWayToRequest(app));
 
 /** Whether an attempt of an operation is due that begins with a new question to Git. */
 function isRetriedFromGit({ deps, app }: Look): boolean {

@@ -51,8 +51,14 @@ export function operationToRun(s: OperationInput): ToRun {
   const overtaking = supersedable(app, wanted)
     ? judge(s, { ...app, status: { ...app.status, operationState: undefined } })
     : undefined;
-  if (running && isOpen(running) && overtaking?.do !== "sync") return carryOn(s, running);
-  if (app.operation) return { state: begin(app.operation, wanted, app, now) };
+  const givesWay = givesWayToRequest(app);
+  if (running && isOpen(running) && overtaking?.do !== "sync" && !givesWay) return carryOn(s, running);
+  if (app.operation) {
+    const state = begin(app.operation, wanted, app, now);
+    return {
+      state: givesWay ? { ...state, message: `takes the place of a sync that failed: ${running!.message}` } : state,
+    };
+  }
   return byPolicy(s, overtaking);
 }
 
@@ -163,7 +169,7 @@ export function withoutTargets(
   const { operationState: last, conditions } = app.status ?? {};
   if (last?.phase === "Terminating")
     return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: endOf(last, now) };
-  if (!app.operation || isOpen(last)) return undefined;
+  if (!app.operation || (isOpen(last) && !givesWayToRequest(app))) return undefined;
   const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
   const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failingSince));
   if (Date.parse(now) - since < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
@@ -299,6 +305,16 @@ export function nextAttempt({
     number,
     at: Number.isNaN(named) ? Date.parse(finishedAt) + (retryDelay(operation.retry, number) ?? 0) : named,
   };
+}
+
+/** Whether an attempt waits that a new sync may take the place of: nothing of it runs. */
+export const isRetryDue = (state: OperationState | undefined): state is OperationState =>
+  state?.phase === "Running" && nextAttempt(state) !== undefined;
+
+/** A person who asks for a sync does not wait for the next attempt of one that failed. Argo CD leaves the request of what runs: that is no new one. */
+export function givesWayToRequest({ operation, status }: Application): boolean {
+  const running = status?.operationState;
+  return operation !== undefined && isRetryDue(running) && !isDeepStrictEqual(operation, running.operation);
 }
 
 /** The images are for people who choose an entry; more would only lengthen every status. */

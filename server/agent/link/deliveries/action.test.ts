@@ -104,6 +104,13 @@ test("a sync becomes an operation with the application's own options", () => {
     },
   });
 });
+const FAILED = {
+  phase: "Running",
+  operation: { sync: {} },
+  startedAt: "2026-01-01T00:00:00Z",
+  finishedAt: "2026-01-01T00:00:01Z",
+  message: "failed. Retrying attempt #1 at 2026-01-01T00:05:00Z.",
+};
 const table: [string, { given: Parameters<typeof act>; want: ReturnType<typeof act> }][] = [
   ["nothing is asked", { given: [undefined, app({}), {}], want: { annotations: {}, busy: false, fields: {} } }],
   [
@@ -119,6 +126,23 @@ const table: [string, { given: Parameters<typeof act>; want: ReturnType<typeof a
     {
       given: [{ sync }, app({}, { status: { operationState: { phase: "Running" } } }), {}],
       want: { annotations: {}, busy: true, fields: {} },
+    },
+  ],
+  [
+    "a sync takes the place of one that failed and waits for its next attempt",
+    {
+      given: [{ sync: { id: "s1", request: {} } }, app({}, { status: { operationState: FAILED } }), {}],
+      want: {
+        annotations: { "outpost.dev/action": "s1", "outpost.dev/action-refused": undefined },
+        busy: false,
+        fields: {
+          operation: {
+            initiatedBy: { username: "outpost" },
+            info: [{ name: "outpost.dev/action", value: "s1" }],
+            sync: { syncStrategy: { hook: {} } },
+          },
+        },
+      },
     },
   ],
   [

@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { type HistoryEntry, ROLLBACK_INFO } from "../../controller/application.ts";
+import { type HistoryEntry, type OperationState, ROLLBACK_INFO } from "../../controller/application.ts";
+import { isRetryDue } from "../../controller/sync/operation.ts";
 import { MARK } from "../names.ts";
 import { defined } from "./spec.ts";
 
@@ -51,8 +52,10 @@ export function act(
 }
 
 const isRunning = (existing: KubeObject | undefined): boolean => {
-  const phase = existing?.status?.operationState?.phase;
-  return Boolean(existing?.operation) || phase === "Running" || phase === "Terminating";
+  const state = existing?.status?.operationState as OperationState | undefined;
+  if (existing?.operation || state?.phase === "Terminating") return true;
+  // A sync that failed and waits for its next attempt gives way to one that is asked for.
+  return state?.phase === "Running" && !isRetryDue(state);
 };
 
 /** Ends the operation that runs, and takes back one that has not begun. With none there is nothing to do. */
