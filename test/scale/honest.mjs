@@ -1,10 +1,10 @@
-// An honest client in a process of its own: `node honest.mjs URL MILLISECONDS`, the key on standard input. It asks one request after the
-// other over one connection, and prints how long each took, in milliseconds, and how many were not answered with 200.
-import { readFileSync } from "node:fs";
+// An honest client in a process of its own: `node honest.mjs URL`. On standard input it takes the key, and then for each line so many
+// milliseconds for which it asks one request after the other over one connection. For each it prints how long the requests took, in
+// milliseconds, and how many were not answered with 200.
+import { createInterface } from "node:readline";
 
-const [, , url, ms] = process.argv;
-const headers = { authorization: `Bearer ${readFileSync(0, "utf8").trim()}` };
-const WARM_MS = 300;
+const [, , url] = process.argv;
+let headers;
 
 async function ask() {
   const started = performance.now();
@@ -13,14 +13,18 @@ async function ask() {
   return { took: performance.now() - started, ok: answer.status === 200 };
 }
 
-const begins = performance.now();
-while (performance.now() - begins < WARM_MS) await ask();
-const times = [];
-let refused = 0;
-const ends = performance.now() + Number(ms);
-while (performance.now() < ends) {
-  const { took, ok } = await ask();
-  times.push(took);
-  if (!ok) refused++;
+async function askFor(ms) {
+  const times = [];
+  let refused = 0;
+  const ends = performance.now() + ms;
+  while (performance.now() < ends) {
+    const { took, ok } = await ask();
+    times.push(took);
+    if (!ok) refused++;
+  }
+  process.stdout.write(`${JSON.stringify({ times, refused })}\n`);
 }
-process.stdout.write(JSON.stringify({ times, refused }));
+
+for await (const line of createInterface(process.stdin))
+  if (headers) await askFor(Number(line));
+  else headers = { authorization: `Bearer ${line}` };

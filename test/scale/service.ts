@@ -3,7 +3,9 @@
  * sent bare; what gets, puts and lists take with 10,000 beside 100; what 2,000 watchers add to a write; what a first snapshot of summaries
  * takes. Then the embedded store's start. The service is a process of its own. Nine in ten applications are discovered.
  *
- *   npm run build && node --import tsx test/scale/service.ts [applications, 10000 unless told] [watchers, 2000 unless told]
+ *   npm run build && chrt -r 1 node --import tsx test/scale/service.ts [applications, 10000 unless told] [watchers, 2000 unless told]
+ *
+ * `chrt` puts this program and all that it starts before other work of the machine, which would otherwise make most of each p99.
  */
 import { readFileSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";

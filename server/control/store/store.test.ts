@@ -238,3 +238,10 @@ test("a store in memory is gone with its handle", async () => {
   await stores.open();
   await stores.stop();
 });
+
+test("the embedded store keeps few buffers: each start clears all of them", async () => {
+  const stores = await embeddedStores();
+  const db = await stores.open();
+  expect(await db.query("show shared_buffers")).toEqual([{ shared_buffers: "32MB" }]);
+  await stores.stop();
+});

@@ -10,6 +10,7 @@ import { Rates } from "./rates.ts";
 import { RollCall } from "./roll-call.ts";
 import { StrangerSockets } from "./sockets.ts";
 import { Strangers } from "./strangers.ts";
+import { Turns } from "./turns.ts";
 
 test("places are bounded in all and for one name, and each is given back once", () => {
   const places = new Places({ total: 3, each: 2 });
@@ -273,4 +274,31 @@ test("the oldest connection of a stranger makes room for a new one; a known call
   open("c1", "c");
   expect(closed).toEqual(["a1", "a2"]);
   expect(sockets.size).toBe(3);
+});
+
+describe("work for strangers", () => {
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+  test("is done a piece a turn, so that what callers with a key send comes between", async () => {
+    const turns = new Turns();
+    const done: string[] = [];
+    for (const name of ["a", "b", "c"]) turns.add(() => done.push(name));
+    expect(done).toEqual([]);
+    for (const want of [["a"], ["a", "b"], ["a", "b", "c"]]) {
+      await turn();
+      expect(done).toEqual(want);
+    }
+    turns.add(() => done.push("d"));
+    await turn();
+    expect(done.at(-1)).toBe("d");
+  });
+
+  test("does not pile up when a flood outruns the turns", async () => {
+    const turns = new Turns();
+    let done = 0;
+    for (let n = 0; n < 10_000; n++) turns.add(() => done++);
+    let took = 0;
+    for (; done < 10_000; took++) await turn();
+    expect(took).toBeLessThan(500);
+  });
 });

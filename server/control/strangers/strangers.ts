@@ -4,6 +4,7 @@ import { StrangerBodies } from "./bodies.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
 import { Rates } from "./rates.ts";
 import { StrangerSockets } from "./sockets.ts";
+import { Turns } from "./turns.ts";
 
 export interface StrangerSettings {
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
@@ -23,6 +24,8 @@ export class Strangers {
   readonly bodies = new StrangerBodies({ total: 256, each: 64, held: 64 * MIB });
   /** Connections that stay open for a moment after a refusal, so that the client can read it. */
   readonly lingering = new Places({ total: 64, each: 16 });
+  /** Refusals: callers with a key come between them. */
+  readonly turns = new Turns();
   /** Greetings of workers, by address. A service that restarts is greeted by all workers behind one gateway. */
   readonly #greetings: Rates;
   /** Enrolments and sessions that were refused, by address. Workers with a good proof do not count, however many share an address. */

@@ -44,15 +44,18 @@ export function refuse(s: Services, asked: Asked, problem: Problem): true {
     answerEarly(req, res, text, { places: s.strangers.lingering, network });
   };
   // In the next turn a body that came together with the head is there, and the connection can stay open.
-  if (hasBody(req) && !req.complete) setImmediate(answer);
-  else answer();
+  s.strangers.turns.add(answer);
   return true;
 }
 
 /** Closes the connection of a request that had to make room: an answer costs more than the request did. Always true. */
 export function cut(s: Services, asked: Asked, problem: Problem): true {
-  record(s, asked.req, asked, problem.status);
-  asked.req.socket.destroy();
+  s.strangers.turns.add(() => {
+    record(s, asked.req, asked, problem.status);
+    // The request first: a connection that is destroyed under it makes an error with a stack for it.
+    asked.req.destroy();
+    asked.req.socket.destroy();
+  });
   return true;
 }
 
