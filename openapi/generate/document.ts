@@ -9,11 +9,11 @@ const param = (name: string) => ({ $ref: `#/components/parameters/${name}` });
 
 /** Puts the files of `spec/` together into the one OpenAPI document. */
 export function buildDocument(specDir: string): Json {
-  const doc: Json = parse(readFileSync(join(specDir, "service.yaml"), "utf8"));
+  const doc: Json = parse(readFileSync(join(specDir, "head.yaml"), "utf8"));
   doc.paths = {};
   doc.tags = [];
   const nouns = readNouns(specDir);
-  const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["service.yaml", "codes.yaml"].includes(f));
+  const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["head.yaml", "codes.yaml"].includes(f));
   for (const file of files.sort()) {
     const part: Json = withCollections(parse(readFileSync(join(specDir, file), "utf8")), nouns);
     if (part.schemas?.TaskKind?.["x-kinds"]) part.schemas.TaskKind = { type: "string", enum: taskKinds(specDir) };
