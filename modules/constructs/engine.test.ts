@@ -10,10 +10,12 @@ import {
   OutpostArgoProjectMapping,
   OutpostCertificate,
   OutpostCluster,
+  OutpostEnvironment,
   OutpostGnupgKey,
   OutpostProvider,
   OutpostRepository,
   OutpostRepositoryCredential,
+  OutpostService,
   OutpostWebhook,
 } from "./index.ts";
 
@@ -131,6 +133,38 @@ test("an application in a project waits for it and for those before it, and may 
     waits_for: [`\${outpost_application.${db![0]}.id}`],
     helm_lookup: { service_account: "reader" },
   });
+});
+
+test("an application names its service and its environment, which links an agent's cluster", () => {
+  const json = synth((s) => {
+    const cart = new OutpostService(s, "cart", { serviceId: "cart", type: "api" });
+    const live = new OutpostEnvironment(s, "live", { environmentId: "live", type: "production", agents: [agent] });
+    const code = OutpostRepository.fromRepositoryId("code");
+    new OutpostApplication(s, "app", {
+      applicationId: "cart-live",
+      agent,
+      repository: code,
+      namespace: "cart",
+      service: cart,
+      environment: live,
+    });
+    new OutpostApplication(s, "other", {
+      applicationId: "other",
+      agent,
+      repository: code,
+      namespace: "other",
+      service: OutpostService.fromServiceId("org.search"),
+      environment: OutpostEnvironment.fromEnvironmentId("account.live"),
+    });
+  });
+  expect(only(json.resource.outpost_environment)).toEqual({ id: "live", type: "production", agents: [agent.agentId] });
+  expect(Object.values(json.resource.outpost_application)).toMatchObject([
+    {
+      service: `\${outpost_service.${name(json.resource.outpost_service)}.id}`,
+      environment: `\${outpost_environment.${name(json.resource.outpost_environment)}.id}`,
+    },
+    { service: "org.search", environment: "account.live" },
+  ]);
 });
 
 test("a mapping shows what an agent finds where its team looks, and goes before the agent", () => {

@@ -8,6 +8,7 @@ export const words: Readonly<Record<string, string>> = {
   "^[^=]+$": "a name without `=`, for example `replicas`",
   "^[A-Za-z]+=[A-Za-z]+$": "an option and its value, for example `CreateNamespace=true`",
   "^missingkey=(default|invalid|zero|error)$": "`missingkey=` with default, invalid, zero or error, for example `missingkey=error`",
+  "^((account|org)\\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$|\\{\\{": "the id of a service, or a text with parameters of the generators, for example `{{ .path.basename }}`",
   "^[0-9]{1,6}%?$": "a number or a percentage, for example `2` or `25%`",
   "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$": "an organisation, or an organisation and a project with `/` between them, for example `team/web`",
   "^([0-9]+(\\.[0-9]+)?(h|m|s))+$": "a duration of hours, minutes and seconds, for example `1h30m`",
@@ -18,5 +19,6 @@ export const words: Readonly<Record<string, string>> = {
   "^[^\\s\\x00]+$": "the name of a program without blanks, for example `gke-gcloud-auth-plugin`",
   "^\\s*-----BEGIN PGP PUBLIC KEY BLOCK-----[\\s\\S]+-----END PGP PUBLIC KEY BLOCK-----\\s*$": "a GnuPG public key in ASCII armour, as `gpg --armor --export KEY` prints it, for example `-----BEGIN PGP PUBLIC KEY BLOCK-----…`",
   "^[A-Za-z][A-Za-z0-9_]{0,62}$": "a name of letters, digits and `_` that begins with a letter and has at most 63 signs, for example `image_tag`",
-  "^(\\[[A-Za-z0-9.:-]+\\]:[0-9]{1,5}|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$": "a host, or a host in brackets and its port, for example `git.example.com` or `[git.example.com]:2222`"
+  "^(\\[[A-Za-z0-9.:-]+\\]:[0-9]{1,5}|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$": "a host, or a host in brackets and its port, for example `git.example.com` or `[git.example.com]:2222`",
+  "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": "lower case letters, digits and `-`, for example `api`"
 };

@@ -738,6 +738,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List environments */
+        get: operations["listEnvironments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/environments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one environment */
+        get: operations["getEnvironment"];
+        /** Create or replace one environment */
+        put: operations["putEnvironment"];
+        post?: never;
+        /** Delete one environment */
+        delete: operations["deleteEnvironment"];
+        options?: never;
+        head?: never;
+        /** Change fields of one environment */
+        patch: operations["patchEnvironment"];
+        trace?: never;
+    };
     "/v1/gnupgkeys": {
         parameters: {
             query?: never;
@@ -1233,6 +1270,43 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List services */
+        get: operations["listServices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one service */
+        get: operations["getService"];
+        /** Create or replace one service */
+        put: operations["putService"];
+        post?: never;
+        /** Delete one service */
+        delete: operations["deleteService"];
+        options?: never;
+        head?: never;
+        /** Change fields of one service */
+        patch: operations["patchService"];
         trace?: never;
     };
     "/v1/tasks": {
@@ -1946,6 +2020,10 @@ export interface components {
                 /** @description Namespace for objects that name none. */
                 namespace?: string;
             };
+            /** @description Service that it deploys. Without it the label `deploy.outpost.dev/service` or `harness.io/serviceRef` names one. */
+            service?: components["schemas"]["Reference"];
+            /** @description Environment that it deploys into. Without it the label `deploy.outpost.dev/environment` or `harness.io/envRef` names one. */
+            environment?: components["schemas"]["Reference"];
             syncPolicy?: components["schemas"]["SyncPolicy"];
             /** @description Applications of the same scope and agent that must be Synced and Healthy before this one is synced automatically. */
             waitsFor?: string[];
@@ -2478,6 +2556,10 @@ export interface components {
             template: {
                 [key: string]: unknown;
             };
+            /** @description Service that its applications deploy, as the template's label `deploy.outpost.dev/service`. It may have parameters: `{{ .path.basename }}`. */
+            service?: string;
+            /** @description Environment that its applications deploy into, as the template's label `deploy.outpost.dev/environment`. It may have parameters: `{{ .environment }}`. */
+            environment?: string;
             /** @description A patch of each Application as a Go template; needs `goTemplate`. */
             templatePatch?: string;
             /** @description What the set may do to its applications; how they sync is in the template. */
@@ -3028,6 +3110,54 @@ export interface components {
         };
         DelegateList: {
             items: components["schemas"]["Delegate"][];
+            nextCursor?: string;
+        };
+        EnvironmentSpec: {
+            /** @description Name for people. */
+            name?: string;
+            description?: string;
+            /**
+             * @description `production` serves customers; `pre-production` is everything before it.
+             * @enum {string}
+             */
+            type: "production" | "pre-production";
+            /** @description Registered clusters that belong to it. With `clusters` or `agents`, applications of this environment must deploy to one of these. */
+            clusters?: components["schemas"]["Reference"][];
+            /** @description Agents whose own cluster belongs to it. */
+            agents?: components["schemas"]["Reference"][];
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        EnvironmentStatus: Record<string, never>;
+        EnvironmentPut: {
+            spec: components["schemas"]["EnvironmentSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        EnvironmentPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description An environment: where services run, such as production or staging. It is the column of the matrix of what runs where. With linked clusters, only applications that deploy to one of them may name it. */
+        Environment: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["EnvironmentSpec"];
+            status: components["schemas"]["EnvironmentStatus"];
+        };
+        EnvironmentList: {
+            items: components["schemas"]["Environment"][];
             nextCursor?: string;
         };
         GnupgKeySpec: {
@@ -3643,6 +3773,10 @@ export interface components {
             namespace?: string;
             /** @description Applications: repository or address of the first source. */
             repository?: string;
+            /** @description Applications and sets: the service that they deploy. */
+            service?: string;
+            /** @description Applications and sets: the environment that they deploy into. */
+            environment?: string;
             sync?: string;
             health?: string;
             /** @description Applications: `status.sync.revision`. */
@@ -4193,6 +4327,49 @@ export interface components {
             keyId: string;
             /** @description Ed25519, base64url. */
             publicKey: string;
+        };
+        ServiceSpec: {
+            /** @description Name for people. */
+            name?: string;
+            description?: string;
+            /** @description What kind of software it is, in your own words: `api`, `worker`, `website`. */
+            type?: string;
+            /** @description Team or person who answers for it. */
+            owner?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        ServiceStatus: Record<string, never>;
+        ServicePut: {
+            spec: components["schemas"]["ServiceSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        ServicePatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A service: one piece of software that applications deploy into environments. It is the row of the matrix of what runs where. */
+        Service: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["ServiceSpec"];
+            status: components["schemas"]["ServiceStatus"];
+        };
+        ServiceList: {
+            items: components["schemas"]["Service"][];
+            nextCursor?: string;
         };
         /** @enum {string} */
         TaskKind: "git.clone" | "shell.run" | "powershell.run" | "image.build" | "image.push" | "registry.login" | "ecr.login" | "kubernetes.apply" | "kubernetes.delete" | "kubernetes.rollout" | "helm.upgrade" | "helm.uninstall" | "helm.package" | "helm.push" | "terraform.plan" | "terraform.apply" | "terraform.destroy" | "ecs.deploy" | "artifact.upload" | "http.request" | "verify.prometheus" | "gitops.updateReleaseRepo" | "gitops.mergePR" | "gitops.revertPR" | "gitops.fetchLinkedApps" | "gitops.syncApps";
@@ -4747,15 +4924,15 @@ export interface components {
         limit: number;
         /** @description `nextCursor` of the previous page. */
         cursor: string;
-        /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+        /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
         filter: string;
-        /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
-        sort: "id" | "createdAt" | "updatedAt" | "origin" | "agent" | "cluster" | "repository" | "sync" | "health" | "owner" | "-id" | "-createdAt" | "-updatedAt" | "-origin" | "-agent" | "-cluster" | "-repository" | "-sync" | "-health" | "-owner";
+        /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+        sort: "id" | "createdAt" | "updatedAt" | "origin" | "agent" | "cluster" | "repository" | "service" | "environment" | "sync" | "health" | "owner" | "-id" | "-createdAt" | "-updatedAt" | "-origin" | "-agent" | "-cluster" | "-repository" | "-service" | "-environment" | "-sync" | "-health" | "-owner";
         /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
         view: "full" | "summary";
-        /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
+        /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
         by: string;
-        /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+        /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
         watched: string;
         /** @description Comma-separated collections: `applications,agents`. */
         collections: string;
@@ -4793,9 +4970,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -5316,9 +5493,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -5943,9 +6120,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -6183,9 +6360,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -6395,9 +6572,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -6588,9 +6765,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -6828,9 +7005,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -7171,6 +7348,199 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    listEnvironments: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentList"] | components["schemas"]["SummaryList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getEnvironment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putEnvironment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnvironmentPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteEnvironment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone, or released for the one that follows. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchEnvironment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["EnvironmentPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     listGnupgKeys: {
         parameters: {
             query?: {
@@ -7181,9 +7551,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -7458,16 +7828,16 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
-                /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
+                /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
                 by?: components["parameters"]["by"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
             header?: never;
             path: {
-                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "webhooks";
+                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "environments" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "services" | "webhooks";
             };
             cookie?: never;
         };
@@ -7491,9 +7861,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -7665,9 +8035,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -8045,9 +8415,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -8230,9 +8600,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -8526,9 +8896,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -8734,9 +9104,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -8951,6 +9321,199 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceKey"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listServices: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceList"] | components["schemas"]["SummaryList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getService: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putService: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServicePut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteService: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone, or released for the one that follows. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchService: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ServicePatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Service"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -9202,7 +9765,7 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Comma-separated collections: `applications,agents`. */
                 collections: components["parameters"]["collections"];
-                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
                 filter?: components["parameters"]["watched"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -9238,7 +9801,7 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
-                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
                 filter?: components["parameters"]["watched"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];
@@ -9252,7 +9815,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "webhooks";
+                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "environments" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "services" | "webhooks";
             };
             cookie?: never;
         };
@@ -9280,9 +9843,9 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
-                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
                 sort?: components["parameters"]["sort"];
                 /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
                 view?: components["parameters"]["view"];

@@ -26,6 +26,8 @@ export const validateClusterSpec: Validate<components["schemas"]["ClusterSpec"]>
 export const validateClusterStatus: Validate<components["schemas"]["ClusterStatus"]>;
 export const validateDelegateSpec: Validate<components["schemas"]["DelegateSpec"]>;
 export const validateDelegateStatus: Validate<components["schemas"]["DelegateStatus"]>;
+export const validateEnvironmentSpec: Validate<components["schemas"]["EnvironmentSpec"]>;
+export const validateEnvironmentStatus: Validate<components["schemas"]["EnvironmentStatus"]>;
 export const validateGnupgKeySpec: Validate<components["schemas"]["GnupgKeySpec"]>;
 export const validateGnupgKeyStatus: Validate<components["schemas"]["GnupgKeyStatus"]>;
 export const validateTaskParamsGitClone: Validate<components["schemas"]["TaskParamsGitClone"]>;
@@ -68,6 +70,8 @@ export const validateRepositoryCertificateSpec: Validate<components["schemas"]["
 export const validateRepositoryCertificateStatus: Validate<components["schemas"]["RepositoryCertificateStatus"]>;
 export const validateRepositoryCredentialSpec: Validate<components["schemas"]["RepositoryCredentialSpec"]>;
 export const validateRepositoryCredentialStatus: Validate<components["schemas"]["RepositoryCredentialStatus"]>;
+export const validateServiceSpec: Validate<components["schemas"]["ServiceSpec"]>;
+export const validateServiceStatus: Validate<components["schemas"]["ServiceStatus"]>;
 export const validateWebhookSpec: Validate<components["schemas"]["WebhookSpec"]>;
 export const validateWebhookStatus: Validate<components["schemas"]["WebhookStatus"]>;
 export const validateWorkerObject: Validate<components["schemas"]["WorkerObject"]>;

@@ -238,6 +238,8 @@ export interface ApplicationSetConfig extends TerraformMetaArguments {
   readonly adopt?: boolean | IResolvable;
   /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
+  /** Environment that its applications deploy into, as the template's label `deploy.outpost.dev/environment`. It may have parameters: `{{ .environment }}`. */
+  readonly environment?: string;
   /** Each gives parameters, as in `argoproj.io/v1alpha1`: one of `list`, `clusters`, `git`, `matrix`, `merge`, `pullRequest`, `scmProvider`, `clusterDecisionResource` and `plugin`, with an optional `selector`. Each is JSON text, as `jsonencode({...})` gives. */
   readonly generators: string[];
   /** Go templates (`{{ .path.basename }}`); false means the older `{{path.basename}}`. Default: `true`. */
@@ -256,6 +258,8 @@ export interface ApplicationSetConfig extends TerraformMetaArguments {
   readonly preservedFields?: ApplicationSetPreservedFields;
   /** The project within `org`. Changing it replaces the object. */
   readonly project?: string;
+  /** Service that its applications deploy, as the template's label `deploy.outpost.dev/service`. It may have parameters: `{{ .path.basename }}`. */
+  readonly service?: string;
   /** How a change gets to the applications. */
   readonly strategy?: ApplicationSetStrategy;
   /** What the set may do to its applications; how they sync is in the template. */
@@ -273,6 +277,7 @@ export interface ApplicationSetConfig extends TerraformMetaArguments {
 const fields: Fields = {
   adopt: { name: "adopt" },
   agent: { name: "agent" },
+  environment: { name: "environment" },
   generators: { name: "generators" },
   goTemplate: { name: "go_template" },
   goTemplateOptions: { name: "go_template_options" },
@@ -282,6 +287,7 @@ const fields: Fields = {
   org: { name: "org" },
   preservedFields: { name: "preserved_fields", fields: applicationSetPreservedFieldsFields },
   project: { name: "project" },
+  service: { name: "service" },
   strategy: { name: "strategy", fields: applicationSetStrategyFields },
   syncPolicy: { name: "sync_policy", fields: applicationSetSyncPolicyFields },
   template: { name: "template" },
@@ -315,6 +321,11 @@ export class ApplicationSet extends TerraformResource {
   /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
+  }
+
+  /** Environment that its applications deploy into, as the template's label `deploy.outpost.dev/environment`. It may have parameters: `{{ .environment }}`. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
   }
 
   /** Grows with every change of the configuration. */
@@ -365,6 +376,11 @@ export class ApplicationSet extends TerraformResource {
   /** The project within `org`. Changing it replaces the object. */
   get project(): string {
     return this.getStringAttribute("project");
+  }
+
+  /** Service that its applications deploy, as the template's label `deploy.outpost.dev/service`. It may have parameters: `{{ .path.basename }}`. */
+  get service(): string {
+    return this.getStringAttribute("service");
   }
 
   /** How a change gets to the applications. */

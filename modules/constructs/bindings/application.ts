@@ -1789,6 +1789,8 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   /** What becomes of the objects in the cluster when this is destroyed: `foreground` deletes them first, `background` deletes them afterwards, `orphan` leaves them. Default: `foreground`. */
   readonly cascade?: string;
   readonly destination: ApplicationDestination;
+  /** Environment that it deploys into. Without it the label `deploy.outpost.dev/environment` or `harness.io/envRef` names one. Refers to one of the environments: `id` in the same scope, `org.id` or `account.id` above it. */
+  readonly environment?: string;
   /** Charts may use `lookup` and see what the cluster can do: they are rendered where the agent is, under this account, which should only read. Without it charts see nothing of the cluster. */
   readonly helmLookup?: ApplicationHelmLookup;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
@@ -1803,6 +1805,8 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   readonly project?: string;
   /** Default: `10`. */
   readonly revisionHistoryLimit?: number;
+  /** Service that it deploys. Without it the label `deploy.outpost.dev/service` or `harness.io/serviceRef` names one. Refers to one of the services: `id` in the same scope, `org.id` or `account.id` above it. */
+  readonly service?: string;
   /** Where the manifests are; exactly one of `source` and `sources`. */
   readonly source?: ApplicationSource;
   readonly sources?: ApplicationSources[] | IResolvable;
@@ -1822,6 +1826,7 @@ const fields: Fields = {
   argoProject: { name: "argo_project" },
   cascade: { name: "cascade" },
   destination: { name: "destination", fields: applicationDestinationFields },
+  environment: { name: "environment" },
   helmLookup: { name: "helm_lookup", fields: applicationHelmLookupFields },
   id: { name: "id" },
   ignoreDifferences: { name: "ignore_differences", fields: applicationIgnoreDifferencesFields },
@@ -1830,6 +1835,7 @@ const fields: Fields = {
   org: { name: "org" },
   project: { name: "project" },
   revisionHistoryLimit: { name: "revision_history_limit" },
+  service: { name: "service" },
   source: { name: "source", fields: applicationSourceFields },
   sources: { name: "sources", fields: applicationSourcesFields },
   syncPolicy: { name: "sync_policy", fields: applicationSyncPolicyFields },
@@ -1884,6 +1890,11 @@ export class Application extends TerraformResource {
     return new ApplicationDestinationReference(this, "destination", false);
   }
 
+  /** Environment that it deploys into. Without it the label `deploy.outpost.dev/environment` or `harness.io/envRef` names one. Refers to one of the environments: `id` in the same scope, `org.id` or `account.id` above it. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
+  }
+
   /** Grows with every change of the configuration. */
   get generation(): number {
     return this.getNumberAttribute("generation");
@@ -1925,6 +1936,11 @@ export class Application extends TerraformResource {
   /** Default: `10`. */
   get revisionHistoryLimit(): number {
     return this.getNumberAttribute("revision_history_limit");
+  }
+
+  /** Service that it deploys. Without it the label `deploy.outpost.dev/service` or `harness.io/serviceRef` names one. Refers to one of the services: `id` in the same scope, `org.id` or `account.id` above it. */
+  get service(): string {
+    return this.getStringAttribute("service");
   }
 
   /** Where the manifests are; exactly one of `source` and `sources`. */

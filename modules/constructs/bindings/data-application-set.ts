@@ -280,6 +280,11 @@ export class DataApplicationSet extends TerraformDataSource {
     return this.getStringAttribute("agent");
   }
 
+  /** Environment that its applications deploy into, as the template's label `deploy.outpost.dev/environment`. It may have parameters: `{{ .environment }}`. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
+  }
+
   /** Grows with every change of the configuration. */
   get generation(): number {
     return this.getNumberAttribute("generation");
@@ -328,6 +333,11 @@ export class DataApplicationSet extends TerraformDataSource {
   /** The project within `org`. */
   get project(): string {
     return this.getStringAttribute("project");
+  }
+
+  /** Service that its applications deploy, as the template's label `deploy.outpost.dev/service`. It may have parameters: `{{ .path.basename }}`. */
+  get service(): string {
+    return this.getStringAttribute("service");
   }
 
   /** What the service and the agent say about it. */

@@ -1442,6 +1442,11 @@ export class DataApplication extends TerraformDataSource {
     return new DataApplicationDestinationReference(this, "destination", false);
   }
 
+  /** Environment that it deploys into. Without it the label `deploy.outpost.dev/environment` or `harness.io/envRef` names one. Refers to one of the environments: `id` in the same scope, `org.id` or `account.id` above it. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
+  }
+
   /** Grows with every change of the configuration. */
   get generation(): number {
     return this.getNumberAttribute("generation");
@@ -1483,6 +1488,11 @@ export class DataApplication extends TerraformDataSource {
   /** Default: `10`. */
   get revisionHistoryLimit(): number {
     return this.getNumberAttribute("revision_history_limit");
+  }
+
+  /** Service that it deploys. Without it the label `deploy.outpost.dev/service` or `harness.io/serviceRef` names one. Refers to one of the services: `id` in the same scope, `org.id` or `account.id` above it. */
+  get service(): string {
+    return this.getStringAttribute("service");
   }
 
   /** Where the manifests are; exactly one of `source` and `sources`. */

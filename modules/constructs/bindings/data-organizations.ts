@@ -22,6 +22,11 @@ export class DataOrganizationsItemsReference extends ComplexObject {
     return this.getStringAttribute("deletion_requested_at");
   }
 
+  /** Applications and sets: the environment that they deploy into. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
+  }
+
   get health(): string {
     return this.getStringAttribute("health");
   }
@@ -70,6 +75,11 @@ export class DataOrganizationsItemsReference extends ComplexObject {
     return this.getStringAttribute("revision");
   }
 
+  /** Applications and sets: the service that they deploy. */
+  get service(): string {
+    return this.getStringAttribute("service");
+  }
+
   get sync(): string {
     return this.getStringAttribute("sync");
   }
@@ -82,13 +92,13 @@ export class DataOrganizationsItemsList extends ComplexList {
 }
 
 export interface DataOrganizationsConfig extends TerraformMetaArguments {
-  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
   readonly filter?: string;
   /** Also list those of the scopes below this one. */
   readonly inherited?: boolean | IResolvable;
   /** Take at most so many: the first in the order of `sort`. None means all, and more than 1,000 are an error. */
   readonly limit?: number;
-  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
+  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
   readonly sort?: string;
 }
 
@@ -111,7 +121,7 @@ export class DataOrganizations extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_organizations", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
   get filter(): string {
     return this.getStringAttribute("filter");
   }
@@ -136,7 +146,7 @@ export class DataOrganizations extends TerraformDataSource {
     return this.getNumberAttribute("limit");
   }
 
-  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
+  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
   get sort(): string {
     return this.getStringAttribute("sort");
   }

@@ -22,6 +22,11 @@ export class DataRepositoriesItemsReference extends ComplexObject {
     return this.getStringAttribute("deletion_requested_at");
   }
 
+  /** Applications and sets: the environment that they deploy into. */
+  get environment(): string {
+    return this.getStringAttribute("environment");
+  }
+
   get health(): string {
     return this.getStringAttribute("health");
   }
@@ -70,6 +75,11 @@ export class DataRepositoriesItemsReference extends ComplexObject {
     return this.getStringAttribute("revision");
   }
 
+  /** Applications and sets: the service that they deploy. */
+  get service(): string {
+    return this.getStringAttribute("service");
+  }
+
   get sync(): string {
     return this.getStringAttribute("sync");
   }
@@ -82,7 +92,7 @@ export class DataRepositoriesItemsList extends ComplexList {
 }
 
 export interface DataRepositoriesConfig extends TerraformMetaArguments {
-  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
   readonly filter?: string;
   /** Also list those of the scopes below this one. */
   readonly inherited?: boolean | IResolvable;
@@ -92,7 +102,7 @@ export interface DataRepositoriesConfig extends TerraformMetaArguments {
   readonly org?: string;
   /** The project within `org`. */
   readonly project?: string;
-  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
+  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
   readonly sort?: string;
 }
 
@@ -117,7 +127,7 @@ export class DataRepositories extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_repositories", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+  /** Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
   get filter(): string {
     return this.getStringAttribute("filter");
   }
@@ -152,7 +162,7 @@ export class DataRepositories extends TerraformDataSource {
     return this.getStringAttribute("project");
   }
 
-  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
+  /** Field to order by, in the API's spelling: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`. `-` before it turns the order round. Objects without the field come first. */
   get sort(): string {
     return this.getStringAttribute("sort");
   }

@@ -8,7 +8,9 @@ import {
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
 import type { ICluster } from "./cluster.ts";
+import type { IEnvironment } from "./environment.ts";
 import type { IRepository } from "./repository.ts";
+import type { IService } from "./service.ts";
 
 export interface OutpostApplicationProps {
   /** Id of the application; immutable. */
@@ -38,6 +40,10 @@ export interface OutpostApplicationProps {
   readonly waitsFor?: OutpostApplication[];
   /** A registered cluster; default: the agent's own. */
   readonly cluster?: ICluster;
+  /** Service that it deploys. */
+  readonly service?: IService;
+  /** Environment that it deploys into. */
+  readonly environment?: IEnvironment;
   /** Namespace for objects that name none. */
   readonly namespace: string;
   /**
@@ -76,6 +82,8 @@ export class OutpostApplication extends Construct {
       syncPolicy: props.syncPolicy ?? { automated, syncOptions: props.syncOptions },
       appProject: appProject?.appProjectId,
       ...(props.helmLookup !== undefined && { helmLookup: { serviceAccount: props.helmLookup } }),
+      service: props.service?.serviceId,
+      environment: props.environment?.environmentId,
       waitsFor: waitsFor?.map(({ application }) => application.id),
       ...props.more,
       // Destroyed before what it needs: the agent must be there to remove its objects.

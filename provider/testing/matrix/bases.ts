@@ -93,6 +93,11 @@ export const BASES: Readonly<Record<string, Base>> = {
   Project: { spec: {} },
   Agent: { spec: {} },
   Delegate: { spec: {} },
+  Service: { spec: {} },
+  Environment: {
+    spec: { type: "production" },
+    samples: { agents: [["prod"], ["stage", "prod"]], clusters: [["one"], ["two", "one"]] },
+  },
   Webhook: { spec: { provider: "github" } },
   ArgoProjectMapping: {
     spec: { ...DOTTED, argoProject: "shop-*", targetOrg: "team" },
@@ -149,6 +154,8 @@ export const BASES: Readonly<Record<string, Base>> = {
     instead: { ...sourceBases("source", from), sources: several({ path: "x" }), ...sourceBases("sources", several) },
     samples: {
       appProject: ["shop", "other"],
+      service: ["cart", "search"],
+      environment: ["dev", "live"],
       "*.repository": ["code", "more"],
       "destination.cluster": ["one", "two"],
       ...Object.fromEntries(
@@ -173,6 +180,8 @@ export const BASES: Readonly<Record<string, Base>> = {
     },
     samples: {
       generators: [[{ clusters: {} }], [{ list: { elements: [{ n: 1e21, z: 0, f: false }] } }, { clusters: {} }]],
+      service: ["cart", "account.cart", "{{ .name }}"],
+      environment: ["dev", "{{ .metadata.labels.env }}"],
       templatePatch: ["metadata:\n  labels: { a: b }\n", "spec: {}\n"],
       template: [
         { metadata: { name: "x" } },

@@ -193,6 +193,8 @@ export async function putNeighbours(service: RealService): Promise<void> {
   await enrolAgent(service, "prod");
   for (const id of ["shop", "other"]) await put(`appprojects/${id}`, { agent: "prod" });
   for (const id of ["one", "two"]) await put(`clusters/${id}`, { agent: "prod", server: `https://${id}.example.com` });
+  for (const id of ["cart", "search"]) await put(`services/${id}`, {});
+  for (const id of ["dev", "live"]) await put(`environments/${id}`, { type: "pre-production" });
   for (const id of ["code", "more"])
     await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
 }

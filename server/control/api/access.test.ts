@@ -84,6 +84,8 @@ const SPECS: Record<string, object> = {
     generators: [{ list: { elements: [] } }],
     template: { metadata: { name: "x" }, spec: {} },
   },
+  services: {},
+  environments: { type: "production" },
   argoprojectmappings: { agent: "account.w", argoProject: "team" },
   appprojects: { agent: "account.w" },
   repositorycredentials: { agent: "account.w", url: "https://h/" },

@@ -31,6 +31,8 @@ const SPECS: Record<string, (agent: string) => Record<string, unknown>> = {
   webhooks: () => ({ provider: "github" }),
   // A mapping must be in its agent's scope, which `account.none` is in no scope below the account.
   argoprojectmappings: (agent) => ({ agent, argoProject: "x", targetOrg: "o2", targetProject: "p1" }),
+  services: () => ({}),
+  environments: (agent) => ({ type: "production", agents: [agent], clusters: [agent] }),
   pipelines: () => ({ steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true" } } }] }),
 };
 const collections = Object.keys(SPECS).filter((one) => one !== "organizations" && one !== "projects");
@@ -256,6 +258,8 @@ const NAMES: Record<string, string> = {
   gnupgkeys: "GnupgKey",
   webhooks: "Webhook",
   pipelines: "Pipeline",
+  services: "Service",
+  environments: "Environment",
   agents: "Agent",
   delegates: "Delegate",
   organizations: "Organization",

@@ -30,7 +30,7 @@ export const COLUMNS =
 
 /** The facets of a row, by their names: what an event remembers of the object before it. */
 const FACETS_BEFORE =
-  "id, origin, org, project, f_agent as agent, f_cluster as cluster, f_repository as repository, f_sync as sync, f_health as health, f_owner as owner, f_labels as labels";
+  "id, origin, org, project, f_agent as agent, f_cluster as cluster, f_repository as repository, f_service as service, f_environment as environment, f_sync as sync, f_health as health, f_owner as owner, f_labels as labels";
 
 export function toStored(row: Row): Stored {
   return {

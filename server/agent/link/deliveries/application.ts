@@ -11,6 +11,7 @@ import { partsOf } from "../names.ts";
 import { act } from "./action.ts";
 import { type Content, deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { mayUseProject } from "./project.ts";
+import { serviceLabels } from "./service-labels.ts";
 import { toApplicationSpec } from "./spec.ts";
 import { fits } from "./validate-spec.ts";
 
@@ -42,7 +43,7 @@ export async function putApplication(ctx: AgentContext, object: WorkerObject): P
     const acted = act(object.action, existing, wanted);
     busy = acted.busy;
     return done({
-      labels: given.labels ?? {},
+      labels: { ...given.labels, ...serviceLabels(given) },
       annotations: {
         ...acted.annotations,
         [DEPENDS_ON]: neighbours(object, given.waitsFor),

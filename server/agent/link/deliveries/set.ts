@@ -12,6 +12,7 @@ import type { AgentContext } from "../context.ts";
 import { nameOf } from "../names.ts";
 import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { mayUseProject } from "./project.ts";
+import { serviceLabels } from "./service-labels.ts";
 import { defined } from "./spec.ts";
 import { fits } from "./validate-spec.ts";
 
@@ -97,10 +98,21 @@ const deletesResources = (finalizer: string): boolean =>
   finalizer.split("/")[0] === "resources-finalizer.argocd.argoproj.io";
 
 /** `spec` of an `argoproj.io/v1alpha1` ApplicationSet. */
-export function toSetSpec({ agent: _, labels: __, strategy, ...spec }: Spec): Record<string, unknown> {
+export function toSetSpec(given: Spec): Record<string, unknown> {
+  const { agent: _, labels: __, service: ___, environment: ____, strategy, ...spec } = given;
   const steps = strategy?.rollingSync?.steps?.map((step) => defined({ ...step, maxUpdate: countOf(step.maxUpdate) }));
   const rollingSync = strategy?.rollingSync && defined({ ...strategy.rollingSync, steps });
-  return defined({ ...spec, strategy: strategy && defined({ ...strategy, rollingSync }) });
+  const template = withLabels(spec.template, serviceLabels(given));
+  return defined({ ...spec, template, strategy: strategy && defined({ ...strategy, rollingSync }) });
+}
+
+type Template = Spec["template"];
+
+/** The template with more labels of its applications. */
+function withLabels(template: Template, labels: Record<string, string>): Template {
+  if (Object.keys(labels).length === 0) return template;
+  const metadata = (template.metadata ?? {}) as { labels?: Record<string, string> };
+  return { ...template, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } };
 }
 
 /** A number is one there, only a share is a text. */

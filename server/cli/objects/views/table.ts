@@ -108,6 +108,8 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       stateColumn("SYNC", "status.sync.status"),
       { head: "HEALTH", text: (o, c) => state(o.status?.health?.status, c) },
       { head: "REVISION", text: (o) => shortRevision(field(o, "status.sync.revision")) },
+      plain("SERVICE", "spec.service", true),
+      plain("ENVIRONMENT", "spec.environment", true),
       age,
       { head: "MESSAGE", text: (o) => (application(o).ready ? "" : application(o).reason) },
     ],
@@ -144,6 +146,30 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       plain("URL", "status.url", true),
     ],
     readiness: webhook,
+  },
+  services: {
+    columns: [
+      id,
+      scope,
+      plain("NAME", "spec.name"),
+      plain("TYPE", "spec.type"),
+      plain("OWNER", "spec.owner"),
+      age,
+      plain("DESCRIPTION", "spec.description", true),
+    ],
+    readiness: exists,
+  },
+  environments: {
+    columns: [
+      id,
+      scope,
+      plain("NAME", "spec.name"),
+      plain("TYPE", "spec.type"),
+      { head: "CLUSTERS", text: (o) => [...(o.spec?.clusters ?? []), ...(o.spec?.agents ?? [])].join(", ") || "any" },
+      age,
+      plain("DESCRIPTION", "spec.description", true),
+    ],
+    readiness: exists,
   },
   argoprojectmappings: {
     columns: [

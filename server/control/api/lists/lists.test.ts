@@ -250,6 +250,8 @@ describe("labels", () => {
     agents: {},
     delegates: {},
     webhooks: { provider: "github" },
+    services: {},
+    environments: { type: "production" },
     pipelines: { steps: [{ id: "s", task: { kind: "shell.run", params: { script: "true" } } }] },
     repositories: { agent: "labelled", url: "https://git.example/a.git" },
     clusters: { agent: "labelled", server: "https://cluster.example" },

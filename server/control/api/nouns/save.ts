@@ -20,6 +20,7 @@ import type { Writer } from "../../store/writer.ts";
 import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
 import { checkMapping, checkOnlyMapping } from "../discovered/mappings.ts";
 import { removeReleased } from "./delete.ts";
+import { checkEnvironment } from "./environments.ts";
 import { agentToLeave, succeed, type UpdateKind } from "./move.ts";
 import { noteParted } from "./parted.ts";
 import { checkProjects } from "./projects.ts";
@@ -58,7 +59,9 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   const { credentials, sealedCredentials, ...spec } = whole;
   const targets = await resolveAll(w, noun, scope, spec);
   checkSameAgent(targets);
-  checkSameProject(targets);
+  // An environment deploys nothing itself: it may link the cluster of any app project.
+  if (collection !== "environments") checkSameProject(targets);
+  await checkEnvironment(w, collection, existing, targets);
   await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   if (adopted) await checkAdoption(w, existing, agent, targets);

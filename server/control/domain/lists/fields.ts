@@ -1,6 +1,13 @@
 /** Where a field's text is in an object. The first path that holds a text counts. */
 export type Paths = readonly (readonly string[])[];
 
+/** Labels of the specification, then of the live object. */
+const labelled = (...keys: string[]): string[][] =>
+  keys.flatMap((key) => [
+    ["spec", "labels", key],
+    ["found", "live", "labels", key],
+  ]);
+
 /**
  * The fields that lists filter, sort and count by without reading whole objects. Those below spec, status and found are also stored generated
  * columns of the table `objects` (`store/lists/columns.ts`), whose expressions say the same as these paths.
@@ -21,6 +28,8 @@ export const FACETS = {
     ["spec", "sources", "0", "repository"],
     ["spec", "sources", "0", "repoUrl"],
   ],
+  service: [["spec", "service"], ...labelled("deploy.outpost.dev/service", "harness.io/serviceRef")],
+  environment: [["spec", "environment"], ...labelled("deploy.outpost.dev/environment", "harness.io/envRef")],
   sync: [["status", "sync", "status"]],
   health: [["status", "health", "status"]],
   owner: [["found", "owner", "name"]],

@@ -39,7 +39,15 @@ const TEXTS = [
   " spaced ",
   "🙂",
 ];
-const KEYS = ["team", "app.kubernetes.io/part-of", "a.b/c", "constructor"];
+const KEYS = [
+  "deploy.outpost.dev/service",
+  "harness.io/serviceRef",
+  "harness.io/envRef",
+  "team",
+  "app.kubernetes.io/part-of",
+  "a.b/c",
+  "constructor",
+];
 
 function randomObject(r: Random, n: number): NewObject {
   const labels = () => Object.fromEntries(KEYS.filter(r.maybe).map((key) => [key, r.pick(TEXTS)]));
@@ -52,6 +60,8 @@ function randomObject(r: Random, n: number): NewObject {
     id: `x${n}`,
     spec: {
       ...(r.maybe() ? { agent: r.pick(TEXTS) } : {}),
+      ...(r.maybe() ? { service: r.pick(TEXTS) } : {}),
+      ...(r.maybe() ? { environment: r.pick(TEXTS) } : {}),
       ...(r.maybe() ? { destination: r.maybe() ? { cluster: r.pick(TEXTS) } : {} } : {}),
       ...(r.maybe() ? { source: r.maybe() ? { repository: r.pick(TEXTS) } : { repoUrl: r.pick(TEXTS) } } : {}),
       ...(r.maybe() ? { sources: r.maybe() ? [{ repoUrl: r.pick(TEXTS) }, { repository: "second" }] : [] } : {}),
@@ -81,7 +91,7 @@ function randomObject(r: Random, n: number): NewObject {
 }
 
 const FIELDS =
-  "id origin org project agent cluster repository sync health owner spec.revisionHistoryLimit spec.flag spec.sources.1.repository"
+  "id origin org project agent cluster repository service environment sync health owner spec.revisionHistoryLimit spec.flag spec.sources.1.repository"
     .split(" ")
     .concat(KEYS.flatMap((key) => [`labels.${key}`, `annotations.${key}`]));
 const VALUES = [...TEXTS, "x1", "X7", "o1", "managed", "discovered", "Synced", "Healthy", "second", "1", "true"];
@@ -120,6 +130,10 @@ const TEXTS_OF: Record<string, (shown: any) => string[]> = {
   cluster: ({ spec, live }) => one(spec.destination?.cluster ?? live?.destination?.name),
   repository: ({ spec: { source, sources } }) =>
     one(source?.repository ?? source?.repoUrl ?? sources?.[0]?.repository ?? sources?.[0]?.repoUrl),
+  service: ({ spec, live }) =>
+    one(spec.service ?? firstLabel({ spec, live }, ["deploy.outpost.dev/service", "harness.io/serviceRef"])),
+  environment: ({ spec, live }) =>
+    one(spec.environment ?? firstLabel({ spec, live }, ["deploy.outpost.dev/environment", "harness.io/envRef"])),
   sync: ({ status }) => one(status.sync?.status),
   health: ({ status }) => one(status.health?.status),
   owner: ({ owner }) => one(owner?.name),
@@ -127,6 +141,11 @@ const TEXTS_OF: Record<string, (shown: any) => string[]> = {
   "spec.flag": ({ spec }) => one(spec.flag),
   "spec.sources.1.repository": ({ spec }) => one(spec.sources?.[1]?.repository),
 };
+
+/** The first label that there is, of the specification before the live object. */
+function firstLabel({ spec, live }: any, keys: string[]): unknown {
+  return keys.flatMap((key) => [spec.labels?.[key], live?.labels?.[key]]).find((text) => text !== undefined);
+}
 
 /** What stands in the spec or, where it does not, in the live object under a key of labels or annotations. */
 function ofMap(field: string, { spec, live }: any): string[] {

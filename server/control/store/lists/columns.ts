@@ -9,6 +9,8 @@ export const COLUMN_OF: Readonly<Record<Facet, string>> = {
   agent: "f_agent",
   cluster: "f_cluster",
   repository: "f_repository",
+  service: "f_service",
+  environment: "f_environment",
   sync: "f_sync",
   health: "f_health",
   owner: "f_owner",

@@ -6,7 +6,7 @@ export type Summary = Schemas["Summary"];
 
 /** What a summary reads of an object: nothing of spec and status themselves. */
 export const SUMMARY_COLUMNS =
-  "org, project, id, version, origin, f_owner, f_agent, f_cluster, f_namespace, f_repository, f_sync, f_health, f_revision, f_labels, created_at, updated_at, deletion_requested_at";
+  "org, project, id, version, origin, f_owner, f_agent, f_cluster, f_namespace, f_repository, f_service, f_environment, f_sync, f_health, f_revision, f_labels, created_at, updated_at, deletion_requested_at";
 
 /** A row as a Summary. */
 export const toSummary = (row: Row): Summary =>
@@ -21,6 +21,8 @@ export const toSummary = (row: Row): Summary =>
     cluster: row.f_cluster,
     namespace: row.f_namespace,
     repository: row.f_repository,
+    service: row.f_service,
+    environment: row.f_environment,
     sync: row.f_sync,
     health: row.f_health,
     revision: row.f_revision,
