@@ -170,6 +170,7 @@ export const FORGERIES: [name: string, metadata: object][] = [
     "that it is a part of a's application",
     { annotations: { [TRACKING]: `victim:argoproj.io/Application:${OWN}/attack` } },
   ],
+  ["that it is watched with a's application", { labels: { "outpost.dev/app": "victim" } }],
   ["that another installation has it", { annotations: { "argocd.argoproj.io/installation-id": "theirs" } }],
 ];
 /** Specifications that a set combines with them. */

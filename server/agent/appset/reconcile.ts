@@ -199,11 +199,13 @@ function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => P
 
 // By these an application says of which other one it is a part.
 const TRACKING = ["argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id"];
+const OUR_LABEL = "outpost.dev/app";
 
 /** Why an application of the template is not made: it would say of itself what only the service says, or that it is part of another one. */
 function forged(set: ApplicationSet, { metadata }: Generated): string | undefined {
   const tenant = tenantOf(set);
-  const part = tenant === undefined ? undefined : TRACKING.find((key) => metadata.annotations?.[key] !== undefined);
+  const isPart = (key: string) => metadata.annotations?.[key] !== undefined || metadata.labels?.[key] !== undefined;
+  const part = tenant === undefined ? undefined : [...TRACKING, OUR_LABEL].find(isPart);
   const mark = marksIn({ metadata }, tenant)[0] ?? part;
   return mark && `application ${metadata.name} carries ${mark}, which only Outpost sets: remove it from the template`;
 }

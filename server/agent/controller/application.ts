@@ -1,5 +1,5 @@
 import type { HealthStatus } from "../../kube/health/health.ts";
-import type { KubeObject } from "../../kube/object.ts";
+import { type KubeObject, objectKey } from "../../kube/object.ts";
 import type { ApplicationSpec, Retry, Source, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
 
 export type { ApplicationSpec, IgnoreDifference, Retry, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
@@ -185,6 +185,14 @@ export const sourcesOf = ({ spec }: Application): Source[] => {
   if (spec.sources?.length) return spec.sources;
   return spec.source ? [spec.source] : [];
 };
+
+/** The keys of the objects that an application's status names. */
+export const listedOf = ({ status }: Application): Set<string> =>
+  new Set(
+    (status?.resources ?? []).map(({ group = "", kind, namespace = "", name }) =>
+      objectKey(group, kind, namespace, name),
+    ),
+  );
 
 /** Whether an application has a list of sources, and not one alone. */
 export const hasSeveral = ({ spec }: Pick<Application, "spec">): boolean =>

@@ -50,7 +50,7 @@ export interface Destination {
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
   claims: Claims;
-  /** An application by what it is called, wherever it deploys to. Where nobody knows the others, no tenant is told of them. */
+  /** An application by what it is called, or by its label, wherever it deploys to. Where nobody knows the others, no tenant is told of them. */
   application?: ((instance: string) => Application | undefined) | undefined;
   version?: string;
 }

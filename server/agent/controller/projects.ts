@@ -1,7 +1,7 @@
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
-import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import { describe, gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Labels } from "../../kube/selector.ts";
 import { inherit } from "../project/global.ts";
@@ -18,11 +18,11 @@ import {
   refusesObject,
 } from "../project/project.ts";
 import { serves, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
-import { type Application, sourcesOf } from "./application.ts";
+import { type Application, listedOf, META, sourcesOf } from "./application.ts";
 import { guardTenant, placeTenant } from "./config/tenancy.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
-import { markOf, ownerOf } from "./tracking.ts";
+import { appLabel, markOf, ownerOf } from "./tracking.ts";
 
 interface Known {
   text: string;
@@ -306,12 +306,33 @@ export function actingAs(destination: Destination, user: string): KubeClient {
 }
 
 /** Whether a live object is the application's to prune or delete: what is not permitted or left out of everything is not, whatever it says. */
-export const belongs =
-  (app: Application, { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">) =>
-  (object: KubeObject): boolean =>
-    ownerOf(object, settings.tracking) === markOf(instanceOf(app, own), settings.tracking) &&
+export function belongs(
+  app: Application,
+  { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">,
+): (object: KubeObject) => boolean {
+  const instance = instanceOf(app, own);
+  const mark = markOf(instance, settings.tracking);
+  const isProven = settings.tracking.method === "label" ? provenOf(app, instance) : () => true;
+  return (object) =>
+    ownerOf(object, settings.tracking) === mark &&
+    isProven(object) &&
     !refuse?.(object) &&
     !settings.excludes(gvkOf(object).group, object.kind, server);
+}
+
+/**
+ * The instance label is copied to what templates and operators make, and any template may say it. So it counts only beside our own label, which
+ * we leave out of templates, or of what the application is known to have: that is how another engine's objects are known.
+ */
+function provenOf(app: Application, instance: string): (object: KubeObject) => boolean {
+  let listed: Set<string> | undefined;
+  return (object) => {
+    const own = object.metadata.labels?.[META.app];
+    if (own !== undefined) return own === appLabel(instance);
+    listed ??= listedOf(app);
+    return listed.has(keyOf(object));
+  };
+}
 
 /** Why an object is out of what may be managed on the cluster at all. */
 export function unmanaged(

@@ -127,17 +127,18 @@ function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /** What of a destination decides how objects look: which kinds it has, and which are nobody's business there. */
-export type Shape = Pick<Destination, "settings" | "server" | "own" | "tenant"> & {
+export type Shape = Pick<Destination, "settings" | "server" | "own" | "tenant" | "application"> & {
   client: { discovery: Pick<KubeClient["discovery"], "find"> };
 };
 
 /** The rendered objects as targets, without the kinds that the settings leave out. */
 export async function toTargets(
   app: Application,
-  { client, settings, server, own, tenant }: Shape,
+  shape: Shape,
   rendered: Parameters<typeof normalise>[0],
 ): Promise<Normalised> {
-  const objects = inherited(app, { own, tenant }, rendered);
+  const { client, settings, server, own } = shape;
+  const objects = inherited(app, shape, rendered);
   const excluded = objects.filter((object) => settings.excludes(gvkOf(object).group, object.kind, server));
   const normalised = await normalise(
     excluded.length ? objects.filter((object) => !excluded.includes(object)) : objects,

@@ -166,6 +166,9 @@ export const isStray = (object: KubeObject, app: string, tracking: Tracking): bo
 /** What `ownerOf` says of an application's own objects. */
 export const markOf = (app: string, { method }: Tracking): string => (method === "label" ? cut(app) : app);
 
+/** Whether a label's value is what was left of a name that is too long for it. */
+export const isCutTo = (mark: string, app: string): boolean => app.length > MAX_LABEL && cut(app) === mark;
+
 /** Whether an object has the marks that it is to have: one whose old marks are as good as these may be the same all the same. */
 export const isMarked = (live: KubeObject, wanted: KubeObject, { labelKey }: Tracking): boolean =>
   [META.trackingId, META.installationId].every(

@@ -66,8 +66,9 @@ export class Adoption {
       return byOwner;
     }
     const isWanted = (object: KubeObject) => claim.wanted.has(keyOf(object));
+    const { method } = this.#tracking();
     const marked = (byOwner.value.get(owner) ?? []).filter(
-      (object) => isWanted(object) || !isMade(object, claim.listed),
+      (object) => isWanted(object) || !isMade(object, method, claim.listed),
     );
     const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter(isWanted);
     const taken: KubeObject[] = [];
@@ -142,11 +143,12 @@ const claimant = (object: KubeObject, tracking: Tracking): string | undefined =>
   ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? UNMARKED : undefined);
 
 /**
- * Whether an object was made for another one, whose marks it may have by copy. A StatefulSet gives its labels to its claims, and these name no
- * owner: of claims only those are the application's that it was told to have.
+ * Whether an object was made for another one, whose marks it may have by copy. A StatefulSet gives its labels to its claims, an operator to what it
+ * makes, and these name no owner: tracked by label, only those are the application's that it was known to have.
  */
-const isMade = (object: KubeObject, listed: ReadonlySet<string>): boolean =>
-  (object.metadata.ownerReferences?.length ?? 0) > 0 ||
-  (object.kind === "PersistentVolumeClaim" &&
-    !object.metadata.annotations?.[META.trackingId] &&
-    !listed.has(keyOf(object)));
+const isMade = (object: KubeObject, method: Tracking["method"], listed: ReadonlySet<string>): boolean => {
+  if ((object.metadata.ownerReferences?.length ?? 0) > 0) return true;
+  const isNamed = method !== "label" && object.metadata.annotations?.[META.trackingId];
+  const isCopied = method === "label" || object.kind === "PersistentVolumeClaim";
+  return isCopied && !isNamed && !listed.has(keyOf(object));
+};

@@ -1,9 +1,9 @@
 import { done, type Failure, type Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
-import { gvkOf, type KubeObject, keyOf, objectKey } from "../../../kube/object.ts";
+import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { instanceOf } from "../../project/instance.ts";
-import type { Application } from "../application.ts";
+import { type Application, listedOf } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import { isAppliedAlready } from "../compare/contained.ts";
 import { ignoring } from "../compare/ignore.ts";
@@ -67,14 +67,13 @@ async function adopt({ app, destination, targets, verdicts }: Watched, resource:
   const { tracking, rules } = destination.settings;
   const byKey = new Map(targets.map((target) => [target.key, target]));
   const instance = instanceOf(app, destination.own);
-  const rows = app.status?.resources ?? [];
   const taken = await destination.adoption.take({
     owner: markOf(instance, tracking),
     label: appLabel(instance),
     resource,
     writer: destination.writer,
     wanted: new Set(byKey.keys()),
-    listed: new Set(rows.map(({ group = "", kind, namespace = "", name }) => objectKey(group, kind, namespace, name))),
+    listed: listedOf(app),
     permits: (object) => !destination.refuse?.(object, resource) && !unmanaged(destination, object, resource),
   });
   if (taken.kind !== "done") return taken;

@@ -5,6 +5,7 @@ import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import { type CompareOptions, filledIn, USUAL_OPTIONS, wantsStatus } from "../config/compare-options.ts";
 import { type KnownField, knownFieldsOf } from "../config/known-fields.ts";
+import { withMarksOf } from "../config/own-marks.ts";
 import type { Settings } from "../settings.ts";
 import { BY_ANNOTATION, migrated, type Tracking } from "../tracking.ts";
 import { applyOnClientSide, isClientSide } from "./client-side.ts";
@@ -165,11 +166,13 @@ export const countedOf = (
       ? { ...bare(object), status }
       : bare(object);
   const filled = filledIn(wanted, options);
-  return without(
-    migrated(counted, live, wanted, tracking),
+  const whole = migrated(counted, live, wanted, tracking);
+  const kept = without(
+    whole,
     filled.length ? { ...ignored, pointers: [...ignored.pointers, ...filled] } : ignored,
     owned,
   );
+  return kept === whole ? whole : withMarksOf(kept, whole, tracking);
 };
 
 /** What a user decided, without what the server keeps about it and what says who applied it last. */

@@ -4,6 +4,7 @@ import { TENANT } from "../../project/tenant.ts";
 import type { Application } from "../application.ts";
 import type { Destination } from "../destination.ts";
 import { ensureNamespace } from "../sync/apply.ts";
+import { BY_ANNOTATION, type Tracking } from "../tracking.ts";
 import { inherited } from "./tenancy.ts";
 
 const ID = "argocd.argoproj.io/tracking-id";
@@ -18,7 +19,7 @@ const app = (tenant?: string) =>
     metadata: { name: "mine", ...(tenant ? { annotations: { [TENANT]: tenant } } : {}) },
     spec: { destination: { namespace: "shop" }, syncPolicy: { managedNamespaceMetadata: forged("Namespace") } },
   }) as unknown as Application;
-const HOME = { own: "argocd", tenant: undefined };
+const HOME = { own: "argocd", tenant: undefined, settings: { tracking: BY_ANNOTATION } };
 
 const stateful = (pod: object, claim: object): KubeObject => ({
   apiVersion: "apps/v1",
@@ -82,11 +83,49 @@ test.each<[tenant: string | undefined, want: object]>([
 ])("a namespace that an application of scope %s makes", async (tenant, want) => {
   const applied: KubeObject[] = [];
   const apply = async (_: unknown, object: KubeObject) => done(applied[applied.push(object) - 1]!);
-  const destination = { writer: { apply }, client: {}, namespaces: new Set() } as unknown as Destination;
+  const destination = { writer: { apply }, client: {}, namespaces: new Set(), ...HOME } as unknown as Destination;
   await ensureNamespace(destination, app(tenant));
   const { annotations, labels } = want as typeof clean;
   const options = { "argocd.argoproj.io/sync-options": "ServerSideApply=true" };
   expect(applied[0]!.metadata).toMatchObject({ name: "shop" });
   expect(applied[0]!.metadata.labels).toEqual(labels);
   expect(applied[0]!.metadata.annotations).toEqual({ ...annotations, ...options });
+});
+
+describe.each(["app.kubernetes.io/instance", "corp.example/part-of"])("tracked by label %s", (labelKey) => {
+  const tracking: Tracking = { method: "label", labelKey, installation: "" };
+  const tenants: Record<string, string | undefined> = { till: "b/-", own: "a/web", agents: undefined };
+  const application = (name: string) =>
+    name in tenants
+      ? ({ metadata: { name, annotations: { [TENANT]: tenants[name] ?? "" } } } as unknown as Application)
+      : undefined;
+  const known = { ...HOME, settings: { tracking }, application };
+  const labelled = (value: string, selected = value): KubeObject => ({
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: "web", namespace: "shop" },
+    spec: {
+      selector: { matchLabels: { [labelKey]: selected } },
+      template: { metadata: { labels: { [labelKey]: value } } },
+      volumeClaimTemplates: [{ metadata: { name: "data", labels: { [labelKey]: value } } }],
+    },
+  });
+
+  test.each([
+    ["another tenant's application", "till", "mine"],
+    ["an application of the agent's own scope", "agents", "mine"],
+    ["an application of a scope below", "own", "own"],
+    ["itself", "mine", "mine"],
+    ["a release", "release", "release"],
+  ])("a template that names %s", (_, value, want) => {
+    expect(inherited(app("a/-"), known, [labelled(value)])).toEqual([labelled(want)]);
+  });
+
+  test("what the object selects for another reason stays", () => {
+    expect(inherited(app("a/-"), known, [labelled("till", "release")])).toEqual([labelled("mine", "release")]);
+  });
+
+  test("the agent's own applications say what they like", () => {
+    expect(inherited(app(), known, [labelled("till")])).toEqual([labelled("till")]);
+  });
 });

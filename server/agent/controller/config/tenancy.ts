@@ -3,7 +3,7 @@ import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { marksIn, TENANT, tenantOf } from "../../project/tenant.ts";
 import type { Application } from "../application.ts";
 import type { Destination } from "../destination.ts";
-import { withoutGivenMarks } from "./given-marks.ts";
+import { type MarksKnown, withoutGivenMarks } from "./given-marks.ts";
 
 const GROUP = "argoproj.io";
 export const AGENT_NAMESPACE = "AgentNamespaceRefused";
@@ -59,12 +59,16 @@ function refusesTenant({ own }: Guarded, tenant: string, object: KubeObject): st
  * What a tenant's application makes of Argo CD's kinds, in any namespace, is that tenant's too. And what the cluster makes of its templates bears
  * no mark of an application.
  */
-export function inherited(app: Application, shape: Guarded, objects: readonly KubeObject[]): readonly KubeObject[] {
+export function inherited(
+  app: Application,
+  shape: Guarded & MarksKnown,
+  objects: readonly KubeObject[],
+): readonly KubeObject[] {
   const tenant = tenantOf(app);
   if (tenant === undefined || !isShared(shape)) return objects;
   return objects.map((given) => {
     const { metadata, ...rest } = given;
-    const object = { ...withoutGivenMarks(app, rest), metadata };
+    const object = { ...withoutGivenMarks(app, rest, shape), metadata };
     const { group } = gvkOf(object);
     // A mark that is there already is refused when the object is applied.
     if (group !== GROUP || object.metadata.annotations?.[TENANT] !== undefined) return object;
@@ -73,18 +77,4 @@ export function inherited(app: Application, shape: Guarded, objects: readonly Ku
       metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } },
     };
   });
-}
-
-/**
- * The object as it is sent. Differences that are ignored have the live object's values, and its marks would give a tenant's specification the
- * power of whoever the object was before. What the agent's own scope writes has no mark, and leaves the one that is there.
- */
-export function withOwnTenant(object: KubeObject, target: KubeObject): KubeObject {
-  const tenant = target.metadata.annotations?.[TENANT];
-  if (gvkOf(target).group !== GROUP || tenant === undefined || object.metadata.annotations?.[TENANT] === tenant)
-    return object;
-  return {
-    ...object,
-    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } },
-  };
 }

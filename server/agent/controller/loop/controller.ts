@@ -21,7 +21,7 @@ import { Store } from "../status/store.ts";
 import { dependenciesOf, isNamed, standing } from "../sync/dependencies.ts";
 import { releaseLast } from "../sync/hooks.ts";
 import { resourceAction } from "../sync/resource-action.ts";
-import { appLabel } from "../tracking.ts";
+import { appLabel, isCutTo } from "../tracking.ts";
 import type { ControllerOptions, Follower } from "./controller-options.ts";
 import { type Hint, Hints } from "./hints.ts";
 import { Metrics } from "./metrics.ts";
@@ -95,7 +95,7 @@ export class Controller {
       settings,
       namespaces: managed,
       ending: signal,
-      application: (instance) => store.get(instance),
+      application: (mark) => store.get(mark) ?? store.all().find((app) => isCutTo(mark, instanceOf(app, namespace))),
       ...told,
     });
     signal.addEventListener("abort", () => void this.stop(), { once: true });

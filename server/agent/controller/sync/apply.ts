@@ -16,7 +16,7 @@ import type { CompareTarget } from "../compare/normalise.ts";
 import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import { withoutGivenMarks } from "../config/given-marks.ts";
-import { withOwnTenant } from "../config/tenancy.ts";
+import { withMarksOf } from "../config/own-marks.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { isMarked } from "../tracking.ts";
@@ -84,7 +84,7 @@ async function applyOnce(
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const isRecorded = current ? hasLastApplied(current) : startsLastApplied(destination, label, target, options);
-  const sendable = withOwnTenant(respected.value, target.object);
+  const sendable = withMarksOf(respected.value, target.object, destination.settings.tracking);
   const wanted = isRecorded ? withLastApplied(sendable) : sendable;
   const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
   if (current && migrates && syncOption("Replace", wanted, options) !== "true")
@@ -329,7 +329,7 @@ export async function ensureNamespace(destination: Destination, app: Application
   const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
   const { managedNamespaceMetadata } = app.spec.syncPolicy ?? {};
-  const managed = managedNamespaceMetadata && withoutGivenMarks(app, managedNamespaceMetadata);
+  const managed = managedNamespaceMetadata && withoutGivenMarks(app, managedNamespaceMetadata, destination);
   if (namespaces.has(name) && !managed) return done("unchanged");
   // Argo CD writes this option on a namespace that it manages, under the same manager: without it each engine would undo the other's write.
   const annotations = managed && { ...managed.annotations, [META.syncOptions]: "ServerSideApply=true" };
