@@ -1,5 +1,6 @@
 import { patternMatcher } from "../../../openapi/pattern-match.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
+import { asArgoReads } from "./argo-glob.ts";
 
 // Patterns times namespaces: as many are asked of again and again.
 const MAX_KNOWN = 10_000;
@@ -8,8 +9,13 @@ const known = new Map<string, boolean>();
 /** Whether a namespace is among those of a list: globs, and between two slashes regular expressions, which fit anywhere in the name. */
 export const listsNamespace = (patterns: readonly string[], namespace: string): boolean =>
   patterns.some(
-    (one) => one === namespace || (isExpression(one) && fits(one.slice(1, -1), namespace)) || matchGlob(one, namespace),
+    (one) => one === namespace || (isExpression(one) && fits(one.slice(1, -1), namespace)) || fitsGlob(one, namespace),
   );
+
+function fitsGlob(pattern: string, namespace: string): boolean {
+  const read = asArgoReads(pattern);
+  return read !== undefined && matchGlob(read, namespace);
+}
 
 /** Names as they are, without a pattern among them. */
 export const areNames = (patterns: readonly string[]): boolean =>

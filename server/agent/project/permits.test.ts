@@ -18,6 +18,23 @@ test.each<[string[], string, boolean]>([
   [["oci://git.example.com/a/**"], "oci://git.example.com/a/./../b", false],
   [["https://git.example.com/a/*"], "https://git.example.com/a/..b", true],
   [["https://git.example.com/{a,b}"], "https://git.example.com/a", false],
+  // A letter that a path must not have makes Go escape the whole path: nothing in it is a pattern any more.
+  [["https://git.example.com/a\\[1\\]"], "https://git.example.com/a[1]", false],
+  [["https://git.example.com/a\\*"], "https://git.example.com/a*", false],
+  [["https://git.example.com/team\\-a/*"], "https://git.example.com/team-a/code", false],
+  [["https://git.example.com/a b/*"], "https://git.example.com/a b/c", false],
+  [["https://git.example.com/a b"], "https://git.example.com/a%20b", true],
+  [["https://git.example.com/ä/*"], "https://git.example.com/ä/c", false],
+  [["https://git.example.com/ä"], "https://git.example.com/%C3%A4", false],
+  [["a\\[1\\]"], "a[1]", false],
+  [["https://{a,b}.example.com/c"], "https://a.example.com/c", false],
+  [["https://git.example.com/a%zz/*"], "https://git.example.com/a%zz/b", false],
+  // Classes are one range or some letters.
+  [["https://git.example.com/a[12]"], "https://git.example.com/a1", true],
+  [["https://git.example.com/a[!1]"], "https://git.example.com/a2", true],
+  [["https://git.example.com/a[1-3]"], "https://git.example.com/a2", true],
+  [["https://git.example.com/a[a-c1-3]"], "https://git.example.com/a2", false],
+  [["https://git.example.com/a[1"], "https://git.example.com/a[1", false],
   [["https://git.example.com/{a,b}"], "https://git.example.com/{a,b}", true],
   [["*", "!https://git.example.com/{a,b}"], "https://git.example.com/a", false],
 ])("sources %j permit %s: %j", (sourceRepos, url, want) => {

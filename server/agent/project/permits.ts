@@ -1,7 +1,8 @@
 import { isDetour } from "../../base/cloud/address.ts";
 import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
 import type { GroupKind, ProjectSpec } from "../model/generated/types.ts";
-import { normalizeRepoUrl, spellingsOf, spellingsOfPattern } from "./spellings.ts";
+import { asArgoReads } from "./argo-glob.ts";
+import { asGoWrites, normalizeRepoUrl, spellingsOf, spellingsOfPattern } from "./spellings.ts";
 
 export type { ProjectSpec };
 
@@ -17,14 +18,15 @@ const denies = (pattern: string | undefined): boolean => pattern?.startsWith("!"
 function fits(pattern: string | undefined, text: string, budget: GlobBudget, separators = ""): boolean {
   if (pattern === undefined) return text === "";
   if (denies(pattern)) return !matchGlob(pattern.slice(1), text, separators, budget);
-  return pattern === "*" || matchGlob(pattern, text, separators, budget);
+  const read = asArgoReads(pattern);
+  return pattern === "*" || (read !== undefined && matchGlob(read, text, separators, budget));
 }
 
 /** Whether an application of the project may come from a repository. */
 export function permitsSource({ sourceRepos }: ProjectSpec, repoUrl: string): boolean {
   // A pattern is compared with the text, and the text says another place than it seems to.
   if (isDetour(repoUrl)) return false;
-  const url = normalizeRepoUrl(repoUrl);
+  const url = asGoWrites(normalizeRepoUrl(repoUrl));
   const spellings = spellingsOf(repoUrl);
   const budget = { left: MAX_STEPS };
   let permitted = false;
@@ -35,9 +37,8 @@ export function permitsSource({ sourceRepos }: ProjectSpec, repoUrl: string): bo
         return false;
       permitted = true;
     } else {
-      const normal = normalizeRepoUrl(pattern);
-      // In an address braces are letters to Argo CD: what permitted nothing there must not permit more here.
-      permitted ||= /[{}]/.test(normal) ? normal === url : fits(normal, url, budget, "/");
+      const normal = asGoWrites(normalizeRepoUrl(pattern));
+      permitted ||= pattern === "*" || (normal !== undefined && url !== undefined && fits(normal, url, budget, "/"));
     }
     if (budget.left < 0) return false;
   }

@@ -7,6 +7,29 @@ export function normalizeRepoUrl(url: string): string {
   return plain.toLowerCase();
 }
 
+// What Go leaves in a path as it is given, and what it leaves when it has to escape one. Brackets and stars are in the first list alone.
+const GIVEN_IN_PATH = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]]|%[0-9a-f]{2})*$/i;
+const KEPT_IN_PATH = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
+const NO_HOST = /[\\{}^|`\s]/;
+
+/**
+ * An address as Go's parser of addresses writes it, which is what Argo CD compares. One letter that a path must not have as it is (`\`, `{`, a space)
+ * makes it escape the whole path, and then no star or bracket in it is a pattern any more. Undefined for what it cannot read.
+ */
+export function asGoWrites(url: string): string | undefined {
+  const [, before = "", path = "", after = ""] =
+    /^((?:[a-z][a-z0-9+.-]*:)?(?:\/\/[^/?#]*)?)([^?#]*)(.*)$/is.exec(url) ?? [];
+  if (NO_HOST.test(before)) return undefined;
+  if (GIVEN_IN_PATH.test(path)) return url;
+  if (/%(?![0-9a-f]{2})/i.test(path)) return undefined;
+  // Byte by byte, as letters of other scripts have several.
+  const bytes = Buffer.from(path, "utf8").toString("latin1");
+  const plain = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return before + [...plain].map((byte) => (KEPT_IN_PATH.test(byte) ? byte : escaped(byte))).join("") + after;
+}
+
+const escaped = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+
 /**
  * The ways to write an address that lead to the same repository: as it is given, and without what a server reads past (user, password, default
  * port, the dot after a host, repeated and last slashes, letters as `%73`). What forbids or demands something must look at each of them, or it
