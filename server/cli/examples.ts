@@ -19,7 +19,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "outpost app sync web --resource Deployment/api",
   ],
   "app wait": ["outpost app wait web api --for healthy", "outpost app wait --all --timeout 15m"],
-  "app diff": ["outpost app diff web", "outpost app diff web --revision v2", "outpost app diff web --history 3"],
+  "app diff": [
+    "outpost app diff web",
+    "outpost app diff web --revision v2",
+    "outpost app diff web --history 3",
+    "outpost app diff web --local .",
+  ],
   "app history": ["outpost app history web", "outpost app history web 3"],
   "app rollback": ["outpost app rollback web 3"],
   "app logs": ["outpost app logs web deploy/api --follow --since 10m"],

@@ -7,12 +7,14 @@ import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { say, showAs } from "../show.ts";
+import { localDiff } from "./local-diff.ts";
 
 type Item = Schemas["Diff"]["items"][number];
 
 interface Flags {
   revision?: string;
   history?: string;
+  local?: string;
   full?: boolean;
 }
 
@@ -23,21 +25,28 @@ export function diffVerb(app: Command, io: Io): void {
     .summary("what a sync would change in the cluster; exits 1 when something differs")
     .option("--revision <revision>", "compare another branch, tag or commit with the cluster")
     .option("--history <id>", "compare what an entry of the history deployed with the cluster")
+    .option("--local <path>", "compare a folder, the checkout of the application's repository, with the cluster")
     .option("--full", "show whole objects, not only the lines around a change")
     .action(verb(io, diff));
 }
 
-async function diff(s: Session, id: string, { revision, history, full }: Flags): Promise<void> {
-  if (revision !== undefined && history !== undefined) throw usage("use either --revision or --history, not both");
+async function diff(s: Session, id: string, { revision, history, local, full }: Flags): Promise<void> {
+  if ([revision, history, local].filter((one) => one !== undefined).length > 1)
+    throw usage("use only one of --revision, --history and --local");
   if (history !== undefined && !/^\d{1,9}$/.test(history))
     throw usage(`--history takes the number of an entry, not ${JSON.stringify(history)} (outpost app history ${id})`);
   const query = { revision, history: history === undefined ? undefined : Number(history) };
-  const got = await (await s.api())
-    .call<Schemas["Diff"]>("getApplicationDiff", { path: { id }, query })
-    .catch(notAnAnswer);
+  const asked =
+    local === undefined
+      ? (await s.api()).call<Schemas["Diff"]>("getApplicationDiff", { path: { id }, query })
+      : localDiff(s, id, local);
+  const got = await asked.catch(notAnAnswer);
   if (s.format === "name") for (const item of got.items) s.io.out.write(`${printable(resourceName(item))}\n`);
   else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml")
-    say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
+    say(
+      s,
+      `${s.e.green("✓")} live equals ${local === undefined ? "Git" : local}${got.revision ? ` at ${got.revision}` : ""}`,
+    );
   else showAs(s, got, () => got.items.map((item) => diffText(item, s.c, full)).join("\n\n"));
   if (got.items.length > 0)
     throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, {
