@@ -738,6 +738,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/deployments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List finished syncs of services, the newest first */
+        get: operations["listDeployments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deployments/{deployment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a finished sync of a service */
+        get: operations["getDeployment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deployments/{deployment}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deploy again what a finished sync deployed, by its application's own history */
+        post: operations["rollbackDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What runs where: the applications of each service in each environment */
+        get: operations["getServiceMatrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/environments": {
         parameters: {
             query?: never;
@@ -3111,6 +3179,101 @@ export interface components {
         DelegateList: {
             items: components["schemas"]["Delegate"][];
             nextCursor?: string;
+        };
+        /** @description A service or an environment with its scope. */
+        Placed: {
+            org?: string;
+            project?: string;
+            id: string;
+        };
+        /** @description A finished sync of an application that has a service and an environment. It is kept for OUTPOST_DEPLOYMENT_RETENTION, at most 1000 of an application, also when the application is gone. */
+        Deployment: {
+            id: string;
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            service: components["schemas"]["Placed"];
+            environment: components["schemas"]["Placed"];
+            application: string;
+            agent?: string;
+            /** @description None means the agent's own. */
+            cluster?: string;
+            namespace?: string;
+            /** @enum {string} */
+            outcome: "Succeeded" | "Failed";
+            message?: string;
+            /** @enum {string} */
+            cause?: "Manual" | "Automated" | "SelfHeal" | "Rollback";
+            initiatedBy?: string;
+            revision?: string;
+            /** @description Of each source. */
+            revisions?: string[];
+            /** @description Images of the objects that it deployed; 50 at the most. */
+            images?: string[];
+            /** @description Its entry of the application's own history, as long as that has it. */
+            historyId?: number;
+            startedAt: components["schemas"]["Timestamp"];
+            finishedAt: components["schemas"]["Timestamp"];
+        };
+        DeploymentList: {
+            items: components["schemas"]["Deployment"][];
+            nextCursor?: string;
+        };
+        DeploymentRollbackRequest: {
+            prune?: boolean;
+            dryRun?: boolean;
+        };
+        /** @description What runs where: a row for each service, a column for each environment. */
+        ServiceMatrix: {
+            items: components["schemas"]["ServiceRow"][];
+            /** @description The environments of these rows, those before production first. */
+            environments: components["schemas"]["MatrixEnvironment"][];
+            nextCursor?: string;
+        };
+        MatrixEnvironment: {
+            org?: string;
+            project?: string;
+            id: string;
+            name?: string;
+            /** @enum {string} */
+            type?: "production" | "pre-production";
+        };
+        ServiceRow: {
+            service: components["schemas"]["Placed"];
+            /** @description `name`, `type` and `owner` are left out of a service in a scope above, and of one that only a label names. */
+            name?: string;
+            type?: string;
+            owner?: string;
+            cells: components["schemas"]["MatrixCell"][];
+        };
+        MatrixCell: {
+            environment: components["schemas"]["Placed"];
+            /** @description Applications of this service in this environment. */
+            count: number;
+            /** @description The revision, if all of them have the same. */
+            revision?: string;
+            /** @description How many different revisions they have. */
+            revisions?: number;
+            /** @description The worst: OutOfSync, Unknown, Synced. */
+            sync?: string;
+            /** @description The worst: Degraded, Missing, Unknown, Progressing, Suspended, Healthy. */
+            health?: string;
+            /** @description The latest successful sync. */
+            deployedAt?: string;
+            /** @description Of the applications of `items`; 50 at the most. */
+            images?: string[];
+            /** @description The applications, those that are least well first; 20 at the most. */
+            items: components["schemas"]["MatrixApplication"][];
+        };
+        MatrixApplication: {
+            id: string;
+            org?: string;
+            project?: string;
+            agent?: string;
+            cluster?: string;
+            sync?: string;
+            health?: string;
+            revision?: string;
+            deployedAt?: string;
         };
         EnvironmentSpec: {
             /** @description Name for people. */
@@ -7343,6 +7506,137 @@ export interface operations {
                 content: {
                     "application/yaml": string;
                     "text/plain": string;
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listDeployments: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+                service?: components["schemas"]["Reference"];
+                environment?: components["schemas"]["Reference"];
+                application?: components["schemas"]["Label"];
+                outcome?: "Succeeded" | "Failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getDeployment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                deployment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    rollbackDeployment: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                deployment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeploymentRollbackRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getServiceMatrix: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `service`, `environment`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                filter?: components["parameters"]["filter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceMatrix"];
                 };
             };
             "4XX": components["responses"]["Problem"];

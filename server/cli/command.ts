@@ -18,6 +18,8 @@ import { applyVerb, writeVerbs } from "./objects/write.ts";
 import { describeFailure, EXIT, type Exit, Failure, usage } from "./output/failure.ts";
 import { type Io, paint } from "./output/io.ts";
 import { PROGRAMS, programCommand, programOf } from "./programs.ts";
+import { deploymentVerbs } from "./services/deployments.ts";
+import { matrixVerb } from "./services/matrix.ts";
 import { loginVerbs } from "./session/login.ts";
 import { globalOptions } from "./session/session.ts";
 import { pipelineVerbs, runsVerbs } from "./task/pipeline.ts";
@@ -64,6 +66,10 @@ export function outpost(io: Io): Command {
     if (noun.word === "webhook") {
       secretVerb(command, io);
       rotateVerb(command, io);
+    }
+    if (noun.word === "service") {
+      matrixVerb(command, io);
+      deploymentVerbs(command, io);
     }
     if (noun.word === "pipeline") pipelineVerbs(command, io);
     if (noun.word === "agent") workerVerbs(command, io, "Agent");

@@ -37,6 +37,16 @@ const run = {
   createdAt: "2026-01-01T00:00:00Z",
 };
 
+const deployment = {
+  id: "d",
+  service: { id: "cart" },
+  environment: { id: "live" },
+  application: "a",
+  outcome: "Succeeded",
+  startedAt: "2026-01-01T00:00:00Z",
+  finishedAt: "2026-01-01T00:01:00Z",
+};
+
 function service({ operation, url }: Seen) {
   if (operation === "watchTasks")
     return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
@@ -56,6 +66,8 @@ function service({ operation, url }: Seen) {
       type: "text/event-stream",
       body: `event: put\nid: 1\ndata: ${JSON.stringify({ ...object, status: { connected: true } })}\n\n`,
     };
+  if (operation === "getServiceMatrix") return { body: { items: [], environments: [] } };
+  if (operation === "getDeployment") return { body: deployment };
   if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
   if (operation === "getAgent")
     return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
@@ -132,6 +144,10 @@ Object.assign(lines, {
     "--since",
     "10m",
   ],
+  getServiceMatrix: ["service", "matrix"],
+  listDeployments: ["service", "deployments", "a"],
+  getDeployment: ["service", "deployment", "d"],
+  rollbackDeployment: ["service", "rollback", "d", "--no-wait"],
   getRepositoryCharts: ["repo", "charts", "a"],
   generateApplicationSet: ["appset", "generate", "a"],
   getWebhookSecret: ["webhook", "secret", "a"],

@@ -30,6 +30,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "app logs": ["outpost app logs web deploy/api --follow --since 10m"],
   "app action": ["outpost app action web deploy/api restart"],
   "app delete": ["outpost app delete web --cascade orphan --yes"],
+  "service matrix": ["outpost service matrix --inherited", "outpost service matrix --filter health!=Healthy -o wide"],
+  "service deployments": [
+    "outpost service deployments checkout --environment production",
+    "outpost service deployments --outcome Failed --inherited",
+  ],
   "agent manifest": ["outpost agent manifest prod | kubectl apply -f -"],
   apply: ["outpost apply -f everything.yaml", "outpost app get web -o yaml | outpost apply -f -"],
   audit: ["outpost audit --noun app --target web --since 2h -o wide", "outpost audit --actor ci --outcome denied"],

@@ -56,19 +56,23 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
 }
 
 export function readLimits(env: NodeJS.ProcessEnv): Limits {
-  const retention = env.OUTPOST_TASK_RETENTION || "30d";
-  const retentionMs = tryParseDuration(retention);
-  if (retentionMs === undefined || retentionMs < 60_000)
-    throw new SettingsError("OUTPOST_TASK_RETENTION must be a duration of a minute or more, such as 30d");
   return {
     queueScope: readCount(env, "OUTPOST_QUEUE_MAX", 10_000),
     queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
     discovered: readCount(env, "OUTPOST_DISCOVERED_MAX", 20_000),
     artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
-    retentionSeconds: Math.floor(retentionMs / 1_000),
+    retentionSeconds: readRetention(env, "OUTPOST_TASK_RETENTION", "30d"),
+    deploymentSeconds: readRetention(env, "OUTPOST_DEPLOYMENT_RETENTION", "400d"),
     auditSeconds: readAuditRetention(env.OUTPOST_AUDIT_RETENTION || "400d"),
     auditDir: env.OUTPOST_AUDIT_EXPORT_DIR || undefined,
   };
+}
+
+function readRetention(env: NodeJS.ProcessEnv, name: string, usual: string): number {
+  const ms = tryParseDuration(env[name] || usual);
+  if (ms === undefined || ms < 60_000)
+    throw new SettingsError(`${name} must be a duration of a minute or more, such as ${usual}`);
+  return Math.floor(ms / 1_000);
 }
 
 function readAuditRetention(text: string): number {

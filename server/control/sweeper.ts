@@ -7,6 +7,7 @@ import { moveRuns } from "./runner.ts";
 import { trimArtifacts } from "./store/artifacts.ts";
 import { trimEvents } from "./store/events.ts";
 import { allReleased } from "./store/moves.ts";
+import { trimDeployments } from "./store/services/deployments.ts";
 import { writing } from "./store/writer.ts";
 import { markAway } from "./tasks/presence.ts";
 import { sweepQueue, sweepTasks } from "./tasks/sweep.ts";
@@ -69,6 +70,7 @@ export async function trimAll({ db, limits, log }: Services): Promise<void> {
   await db.query(
     "delete from workers w where kind = 'delegate' and not connected and coalesce(last_seen_at, enrolled_at) < outpost_now() - interval '1 hour'",
   );
+  await trimDeployments(db, limits.deploymentSeconds);
   await db.query("delete from runs where ended_at < outpost_now() - make_interval(secs => $1)", [
     limits.retentionSeconds,
   ]);

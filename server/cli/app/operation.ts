@@ -11,7 +11,7 @@ import { type Json, say, show } from "../show.ts";
 import { dryRunSummary, showDryRun } from "./dry-run.ts";
 import { findResource, parseResource, RESOURCE } from "./resource-name.ts";
 
-interface RollbackFlags {
+export interface RollbackFlags {
   prune?: boolean;
   dryRun?: boolean;
   wait: boolean;
@@ -47,16 +47,9 @@ export function operationVerbs(app: Command, io: Io): void {
       await forEach(s, APP, all, (each, id) => sync(each, id, flags));
     }),
   );
-  app
-    .command("rollback <id> <history-id>")
-    .summary("deploy again what an entry of the history deployed")
-    .option("--prune", "delete what that revision does not have")
-    .option("--dry-run", "only try, and show what would be done with each object")
-    .option("--wait", "wait until it is done and Healthy", true)
-    .option("--no-wait", "do not wait until it is done and Healthy")
-    .option(...KEEP_WAITING)
-    .option("--timeout <duration>", "how long to wait", "5m")
-    .action(verb(io, rollback));
+  rollbackFlags(
+    app.command("rollback <id> <history-id>").summary("deploy again what an entry of the history deployed"),
+  ).action(verb(io, rollback));
   app
     .command("terminate <id>")
     .summary("end the operation that runs")
@@ -65,6 +58,16 @@ export function operationVerbs(app: Command, io: Io): void {
     .option("--timeout <duration>", "how long to wait", "1m")
     .action(verb(io, terminate));
 }
+
+/** The flags of every rollback. */
+export const rollbackFlags = (command: Command): Command =>
+  command
+    .option("--prune", "delete what that revision does not have")
+    .option("--dry-run", "only try, and show what would be done with each object")
+    .option("--wait", "wait until it is done and Healthy", true)
+    .option("--no-wait", "do not wait until it is done and Healthy")
+    .option(...KEEP_WAITING)
+    .option("--timeout <duration>", "how long to wait", "5m");
 
 async function sync(s: Session, id: string, flags: SyncFlags): Promise<Json> {
   const { revision, prune, dryRun, resource, syncOption } = flags;
@@ -98,12 +101,18 @@ async function rollback(s: Session, id: string, entry: string, flags: RollbackFl
   const headers = { "idempotency-key": crypto.randomUUID() };
   const body = { id: Number(entry), prune, dryRun };
   const started = await (await s.api()).call<Json>("rollbackApplication", { path: { id }, body, headers });
+  await followRollback(s, started, `entry ${entry}`, flags);
+}
+
+/** Waits for a rollback that has been asked for, unless told not to. */
+export async function followRollback(s: Session, started: Json, to: string, flags: RollbackFlags): Promise<void> {
+  const { id } = started;
   if (!flags.wait) {
-    say(s, `${s.e.green("✓")} app ${s.e.bold(id)} goes back to entry ${entry}`);
+    say(s, `${s.e.green("✓")} app ${s.e.bold(id)} goes back to ${to}`);
     return asked(s, started);
   }
   // Git wants something else by now, so it is OutOfSync afterwards: its health alone counts.
-  asked(s, await waitForOperation(s, id, started, flags, dryRun ? undefined : healthy));
+  asked(s, await waitForOperation(s, id, started, flags, flags.dryRun ? undefined : healthy));
 }
 
 /** Waits for the end of the operation that `started` shows, and then until `after` holds. A dry run shows what it would do, also when it fails. */

@@ -31,6 +31,9 @@ import { runApplicationAction } from "./applications/resource-action.ts";
 import { generateApplicationSet } from "./applications/sets.ts";
 import { exportAudit, listAudit } from "./audit/read.ts";
 import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
+import { getServiceMatrix } from "./deployments/matrix.ts";
+import { getDeployment, listDeployments } from "./deployments/read.ts";
+import { rollbackDeployment } from "./deployments/rollback.ts";
 import { thenRescope } from "./discovered/mappings.ts";
 import { count } from "./lists/count.ts";
 import { list } from "./lists/list.ts";
@@ -92,6 +95,10 @@ export function handlers(s: Services): Handlers {
     getApplicationEvents: getApplicationEvents(s),
     getApplicationLogs: getApplicationLogs(s),
     generateApplicationSet: generateApplicationSet(s),
+    listDeployments: listDeployments(s),
+    getDeployment: getDeployment(s),
+    rollbackDeployment: rollbackDeployment(s),
+    getServiceMatrix: getServiceMatrix(s),
     getRepositoryCharts: getRepositoryCharts(s),
     getRepositoryRefs: getRepositoryRefs(s),
     testRepository: testRepository(s),

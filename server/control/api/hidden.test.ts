@@ -76,6 +76,7 @@ const NOWHERE: Record<string, string> = {
   task: "01890000-0000-7000-8000-000000000000",
   run: "",
   token: "",
+  deployment: "01890000-0000-4000-8000-000000000000",
   name: "x",
 };
 const people = (Object.entries(operations) as [OperationId, OperationRow][]).filter(

@@ -9,6 +9,8 @@ export interface Limits {
   artifactBytes: number;
   /** A task that has ended is forgotten after so long, with its log and files. */
   retentionSeconds: number;
+  /** A finished sync of a service is forgotten after so long. */
+  deploymentSeconds: number;
   /** Lines of the audit trail are removed after so long; 0 keeps them for ever. */
   auditSeconds: number;
   /** The folder where they are written first. */

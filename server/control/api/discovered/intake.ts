@@ -16,6 +16,7 @@ import {
   tryFindByUid,
   updateObject,
 } from "../../store/objects.ts";
+import { recordDeployments } from "../../store/services/record.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import { deliveredAmong } from "../../store/shown.ts";
 import * as sightings from "../../store/sightings.ts";
@@ -241,6 +242,7 @@ async function addAll(intake: Intake): Promise<void> {
     return { ...place, spec, status: { ...status, ...times(intake, report, 1) }, origin, found, agentUid: agent.uid };
   });
   const stored = await insertObjects(w, objects);
+  for (const one of stored) await recordDeployments(w, {}, one);
   intake.added.forEach(({ report }, i) => {
     intake.seen.push(sightingOf(report, stored[i]!.uid));
   });
@@ -263,8 +265,9 @@ async function change(
   const { origin, found, spec } = shown;
   const same =
     generation === moved.generation && moved.origin === origin && canonical(moved.found) === canonical(found);
-  if (!same || differs(moved.status, status))
-    await updateObject(w, { ...moved, generation, origin, found, spec, status });
+  if (same && !differs(moved.status, status)) return;
+  const saved = await updateObject(w, { ...moved, generation, origin, found, spec, status });
+  await recordDeployments(w, before.status, saved);
 }
 
 /** Status and spec came together, so the status speaks of this generation. */

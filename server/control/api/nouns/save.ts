@@ -17,7 +17,6 @@ import { setReferences } from "../../store/references.ts";
 import { currentServiceKey } from "../../store/servicekeys.ts";
 import { askRescope, dropSighting } from "../../store/sightings.ts";
 import type { Writer } from "../../store/writer.ts";
-import { checkEnvironment } from "../deployments/environments.ts";
 import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
 import { checkMapping, checkOnlyMapping } from "../discovered/mappings.ts";
 import { removeReleased } from "./delete.ts";

@@ -3,6 +3,7 @@ import { differs, observe, type Report } from "../../domain/observe.ts";
 import { saveReported, tryFindDelivery } from "../../store/deliveries.ts";
 import { endTombstone } from "../../store/moves.ts";
 import { touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
+import { recordDeployments } from "../../store/services/record.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import { type Writer, writing } from "../../store/writer.ts";
 import { removeNow, removeReleased } from "../nouns/delete.ts";
@@ -52,7 +53,9 @@ async function takeReport(s: Services, w: Writer, session: SessionRow, report: R
     session: session.session,
     reportedRevision: revision || delivery.reportedRevision,
   });
-  if (differs(object.status, seen.status)) await updateObject(w, { ...object, status: seen.status });
-  else if (seen.status.reportedAt && seen.status.reportedAt !== object.status.reportedAt)
+  if (differs(object.status, seen.status)) {
+    const saved = await updateObject(w, { ...object, status: seen.status });
+    await recordDeployments(w, object.status, saved);
+  } else if (seen.status.reportedAt && seen.status.reportedAt !== object.status.reportedAt)
     await touchReport(w, object, seen.status.reportedAt);
 }

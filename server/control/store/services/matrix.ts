@@ -1,0 +1,61 @@
+import type { Term } from "../../domain/lists/filter.ts";
+import type { Scope } from "../../domain/scope.ts";
+import { placedOf } from "../../domain/services/placed.ts";
+import { conditions } from "../lists/list.ts";
+import type { Row, Sql } from "../sql.ts";
+
+/** Applications that are shown of one service in one environment. */
+const SHOWN = 20;
+
+/** What an application calls its service or environment as an address: the same as `addressOf` of domain/services says. */
+const address = (column: string): string =>
+  `case when ${column} = '' or length(${column}) > 71 then null
+     when ${column} like 'account.%' then nullif('-/-/' || substr(${column}, 9), '-/-/')
+     when ${column} like 'org.%' and org <> '' then nullif(org || '/-/' || substr(${column}, 5), org || '/-/')
+     when strpos(${column}, '.') > 0 then null
+     else coalesce(nullif(org, ''), '-') || '/' || coalesce(nullif(project, ''), '-') || '/' || ${column} end`;
+
+const SYNC = "coalesce(array_position(array['OutOfSync', 'Unknown', 'Synced'], f_sync), 2)";
+const HEALTH =
+  "coalesce(array_position(array['Degraded', 'Missing', 'Unknown', 'Progressing', 'Suspended', 'Healthy'], f_health), 3)";
+
+/** A page of services with their applications. It reads the columns beside the objects, never specification or status. */
+export async function readMatrix(
+  sql: Sql,
+  scope: Scope,
+  options: { inherited: boolean; filter: readonly Term[]; after: string; limit: number },
+): Promise<Row[]> {
+  const { bind, params, where } = conditions("applications", scope, options);
+  return sql.query(
+    `with apps as materialized (
+       select ${address("f_service")} as service, ${address("f_environment")} as environment, org, project, id, f_agent, f_cluster, f_sync, f_health,
+         f_revision, f_deployed, f_images, ${SYNC} as sync_rank, ${HEALTH} as health_rank
+       from objects where f_service is not null and f_environment is not null and ${where.join(" and ")}),
+     page as (select distinct service collate "C" as service from apps
+       where environment is not null and service collate "C" > ${bind(options.after)} order by 1 limit ${bind(options.limit)}),
+     cells as (select apps.*, count(*) over cell as n, min(sync_rank) over cell as worst_sync, min(health_rank) over cell as worst_health,
+         max(f_deployed) over cell as deployed,
+         dense_rank() over (partition by service, environment order by f_revision) as revision_rank,
+         row_number() over (partition by service, environment order by health_rank, sync_rank, org collate "C", project collate "C", id collate "C") as place
+       from apps join page using (service) where environment is not null window cell as (partition by service, environment)),
+     counted as (select *, max(revision_rank) over (partition by service, environment) as revisions from cells)
+     select * from counted where place <= ${SHOWN} order by service collate "C", environment collate "C", place`,
+    params,
+  );
+}
+
+/** The specifications of the services or environments that some addresses name. */
+export async function specsAt(
+  sql: Sql,
+  account: string,
+  collection: "services" | "environments",
+  addresses: readonly string[],
+): Promise<Map<string, Record<string, string>>> {
+  const places = addresses.map((at) => ({ at, ...placedOf(at) }));
+  const rows = await sql.query(
+    `select k.at, o.spec from jsonb_to_recordset($3::jsonb) k(at text, org text, project text, id text)
+     join objects o on o.account = $1 and o.collection = $2 and o.org = coalesce(k.org, '') and o.project = coalesce(k.project, '') and o.id = k.id`,
+    [account, collection, JSON.stringify(places)],
+  );
+  return new Map(rows.map(({ at, spec }) => [at, spec]));
+}
