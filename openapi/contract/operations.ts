@@ -64,6 +64,7 @@ export const operations = {
   getRepositoryCredential: {"method":"GET","path":"/v1/repositorycredentials/{id}","access":"viewer","scoped":true,"collection":"repositorycredentials","scopes":["account","org","project"]},
   getRepositoryRefs: {"method":"GET","path":"/v1/repositories/{id}/refs","access":"viewer","scoped":true,"waits":true},
   getRun: {"method":"GET","path":"/v1/runs/{run}","access":"viewer","scoped":true,"waits":true},
+  getScopeMetrics: {"method":"GET","path":"/v1/metrics","access":"viewer","scoped":true,"waits":true},
   getService: {"method":"GET","path":"/v1/services/{id}","access":"viewer","scoped":true,"collection":"services","scopes":["account","org","project"]},
   getServiceMatrix: {"method":"GET","path":"/v1/matrix","access":"viewer","scoped":true},
   getTask: {"method":"GET","path":"/v1/tasks/{task}","access":"viewer","scoped":true},

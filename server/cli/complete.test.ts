@@ -53,6 +53,7 @@ function service({ operation, url }: Seen) {
   if (operation === "getWebhookSecret")
     return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
   if (operation === "exportAudit") return { type: "application/x-ndjson", body: '{"seq":1}\n' };
+  if (operation === "getScopeMetrics") return { type: "text/plain", body: "outpost_scope_metrics_cut 0\n" };
   if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
   if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation))
     return { body: run };
@@ -171,6 +172,7 @@ Object.assign(lines, {
   createApiKey: ["apikey", "create", "k", "--role", "viewer"],
   listApiKeys: ["apikey", "list"],
   deleteApiKey: ["apikey", "delete", "k"],
+  getScopeMetrics: ["metrics"],
   listAudit: ["audit"],
   exportAudit: ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
 });

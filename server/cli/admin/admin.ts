@@ -5,6 +5,7 @@ import type { Io } from "../output/io.ts";
 import { verb } from "../session/session.ts";
 import { field, plainColumn, say, show, showAs } from "../show.ts";
 import { auditVerbs } from "./audit.ts";
+import { metricsVerb } from "./metrics.ts";
 
 /** `outpost apikey …`, `outpost servicekey rotate` and `outpost audit …`. */
 export function adminVerbs(root: Command, io: Io): void {
@@ -75,4 +76,5 @@ export function adminVerbs(root: Command, io: Io): void {
     );
 
   auditVerbs(root, io);
+  metricsVerb(root, io);
 }

@@ -37,6 +37,7 @@ import { rollbackDeployment } from "./deployments/rollback.ts";
 import { thenRescope } from "./discovered/mappings.ts";
 import { count } from "./lists/count.ts";
 import { list } from "./lists/list.ts";
+import { getScopeMetrics } from "./lists/scope-metrics.ts";
 import { remove, removeDelivered } from "./nouns/delete.ts";
 import { getObject } from "./nouns/get.ts";
 import { patch } from "./nouns/patch.ts";
@@ -78,6 +79,7 @@ export function handlers(s: Services): Handlers {
     patchArgoProjectMapping: thenRescope(s, ofNouns.patchArgoProjectMapping),
     deleteArgoProjectMapping: thenRescope(s, ofNouns.deleteArgoProjectMapping),
     countObjects: count(s),
+    getScopeMetrics: getScopeMetrics(s),
     watch: watch(s),
     watchAll: watchAll(s),
 

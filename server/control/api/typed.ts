@@ -27,7 +27,9 @@ type ReplyFor<Status, Response> = Response extends { content: { "application/jso
         | { content: { "application/x-ndjson": unknown } }
     ? { status: Status; stream: (res: ServerResponse) => Promise<void> }
     : Response extends { content: Record<string, unknown> }
-      ? { status: Status; text: string; type: string }
+      ?
+          | { status: Status; text: string; type: string }
+          | { status: Status; stream: (res: ServerResponse) => Promise<void> }
       : { status: Status; headers?: Headers };
 
 type Responses<Op extends OperationId> = operations[Op]["responses"];
