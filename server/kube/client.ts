@@ -1,6 +1,7 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { guardedLookup, isMetadata } from "../base/cloud/address.ts";
 import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
+import { FairSlots } from "../base/process/fair-slots.ts";
 import type { Secret } from "../base/secret.ts";
 import { type KubeConfig, SignInFailed } from "./config.ts";
 import { Discovery } from "./discovery.ts";
@@ -45,6 +46,11 @@ interface Ask {
   signal?: AbortSignal;
 }
 
+interface Lane {
+  of: KubeClient;
+  name: string;
+}
+
 /** A thin client of one API server: outcomes instead of exceptions, one pool for requests and one for watches. */
 export class KubeClient {
   readonly config: KubeConfig;
@@ -55,15 +61,23 @@ export class KubeClient {
   readonly #streams: Pool | ProxyAgent;
   readonly #prefix: string;
   readonly #origin: string;
-  /** When the API server said something last, by the clock; 0 for never. */
-  contactAt = 0;
+  readonly #contact: { at: number };
+  readonly #turns: { slots?: FairSlots };
+  readonly #lane: string;
+  readonly #isWhole: boolean;
   /** Requests sent, by verb: the cost of a loop in one number. */
-  readonly requests: Record<string, number> = {};
+  readonly requests: Record<string, number>;
 
-  constructor(config: KubeConfig, { fieldManager }: { fieldManager?: string } = {}) {
+  constructor(config: KubeConfig, { fieldManager, lane }: { fieldManager?: string; lane?: Lane } = {}) {
     this.config = config;
-    this.#fieldManager = fieldManager ?? FIELD_MANAGER;
-    this.#applier = fieldManager ?? APPLIER;
+    const whole = lane?.of;
+    this.#fieldManager = fieldManager ?? (whole ? whole.#fieldManager : FIELD_MANAGER);
+    this.#applier = fieldManager ?? (whole ? whole.#applier : APPLIER);
+    this.#isWhole = whole === undefined;
+    this.#lane = lane?.name ?? "";
+    this.#contact = whole ? whole.#contact : { at: 0 };
+    this.#turns = whole ? whole.#turns : {};
+    this.requests = whole ? whole.requests : {};
     const url = new URL(config.server);
     this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/+$/, "");
@@ -96,12 +110,27 @@ export class KubeClient {
       }
       return new Pool(this.#origin, { ...options, connect: { ...tls, lookup, timeout: 10_000 } });
     };
-    this.#pool = open(CONNECTIONS, DEADLINE_MS);
-    this.#streams = open(null, 0);
-    this.discovery = new Discovery(this);
+    this.#pool = whole ? whole.#pool : open(CONNECTIONS, DEADLINE_MS);
+    this.#streams = whole ? whole.#streams : open(null, 0);
+    this.discovery = whole ? whole.discovery : new Discovery(this);
+  }
+
+  /**
+   * The same client for one of several that use it: with the same connections, for which their requests take turns. As long as nobody asks for one,
+   * requests go as they come.
+   */
+  lane(name: string): KubeClient {
+    this.#turns.slots ??= new FairSlots(CONNECTIONS);
+    return new KubeClient(this.config, { lane: { of: this, name } });
+  }
+
+  /** When the API server said something last, by the clock; 0 for never. */
+  get contactAt(): number {
+    return this.#contact.at;
   }
 
   async close(): Promise<void> {
+    if (!this.#isWhole) return;
     await Promise.allSettled([this.#pool.destroy(), this.#streams.destroy()]);
   }
 
@@ -238,9 +267,10 @@ export class KubeClient {
   async #ask(method: Method, path: string, ask: Ask): Promise<Outcome<string>> {
     const limits = { deadlineMs: ask.deadlineMs ?? DEADLINE_MS, signal: ask.signal };
     try {
-      const { status, text } = await this.#signedIn((token) =>
-        exchange(this.#pool, this.#request(token, method, path, ask), limits),
-      );
+      const send = () =>
+        this.#signedIn((token) => exchange(this.#pool, this.#request(token, method, path, ask), limits));
+      const { slots } = this.#turns;
+      const { status, text } = await (slots ? slots.run(this.#lane, send) : send());
       return status >= 300 ? failureOf(status, text) : done(text);
     } catch (error) {
       return this.#broken(error, limits.deadlineMs);
@@ -250,7 +280,7 @@ export class KubeClient {
   async #signedIn<T extends { status: number }>(send: (token: Secret | undefined) => Promise<T>): Promise<T> {
     const token = await this.config.token?.();
     const answer = await send(token);
-    this.contactAt = Date.now();
+    this.#contact.at = Date.now();
     // It may have been withdrawn, or the file that it came from changed: a new one is tried once.
     const next = answer.status === 401 && token ? await this.config.token!(token) : token;
     return next === token ? answer : send(next);
@@ -276,7 +306,7 @@ export class KubeClient {
 
   async *#heard(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of body) {
-      this.contactAt = Date.now();
+      this.#contact.at = Date.now();
       yield chunk;
     }
   }

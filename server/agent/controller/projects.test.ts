@@ -163,7 +163,11 @@ test.each([
     own: "outpost",
     settings: { impersonation: "off" },
   };
-  const shape = { ...cluster, accounts: new Map([["system:serviceaccount:web:deployer", {}]]), client: {} };
+  const shape = {
+    ...cluster,
+    accounts: new Map([["system:serviceaccount:web:deployer", {}]]),
+    client: { lane: () => ({}) },
+  };
   const destinations = { own: "outpost", find: async () => done(shape) };
   const one = app(project, tenant);
   one.spec.destination = { name: "kept", namespace: "web" };

@@ -59,7 +59,7 @@ export async function requestFor({ deps, app, destination }: Asking, question: Q
   const [project, tenant] = [projectOf(app), tenantOf(app)];
   const rules = deps.projects.of(app);
   return {
-    app: { name: instanceOf(app, deps.namespace), namespace: deps.namespace, project },
+    app: { name: instanceOf(app, deps.namespace), namespace: deps.namespace, project, ...(tenant ? { tenant } : {}) },
     namespace: app.spec.destination.namespace ?? "",
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];

@@ -18,6 +18,9 @@ export function tenantOf(object: Marked): string | undefined {
   return object.metadata?.annotations?.[TENANT] || tenantByName(object);
 }
 
+/** For whom work is done, where many wait for it: tenants take turns, and the agent's own scope is one of them. */
+export const laneOf = (object: Marked | undefined): string => (object && tenantOf(object)) ?? "";
+
 /** Annotation of an object that the service took over: its name says nothing of whose it is. */
 export const ADOPTED = "outpost.dev/adopted";
 

@@ -1,5 +1,6 @@
 import { Pool } from "undici";
 import { again, type Outcome, stop } from "../../base/outcome.ts";
+import { FairSlots } from "../../base/process/fair-slots.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
 import type { Looked, LookRequest, Surveyed, SurveyRequest } from "./types.ts";
@@ -16,6 +17,7 @@ import {
 } from "./types.ts";
 import { type Call, encodeCall, MAX_ANSWER_BYTES } from "./wire.ts";
 
+const CONNECTIONS = 32;
 // A first fetch of a large repository and a slow chart together.
 const DEADLINE_MS = 300_000;
 
@@ -24,19 +26,21 @@ export class RepoClient implements RepoApi {
   readonly #pool: Pool;
   readonly #box: Box;
   readonly #address: string;
+  // No tenant holds all connections with repositories or charts that are slow.
+  readonly #slots = new FairSlots(CONNECTIONS);
 
   constructor(address: string, secret: Secret) {
     this.#address = address;
     this.#box = new Box(secret, "repo");
     const socketPath = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
-    const timeouts = { headersTimeout: DEADLINE_MS, bodyTimeout: 30_000, connections: 32 };
+    const timeouts = { headersTimeout: DEADLINE_MS, bodyTimeout: 30_000, connections: CONNECTIONS };
     this.#pool = socketPath
       ? new Pool("http://localhost", { ...timeouts, socketPath })
       : new Pool(new URL(address).origin, timeouts);
   }
 
   render(request: RenderRequest): Promise<Outcome<Rendered>> {
-    return this.#call({ call: "render", request });
+    return this.#slots.run(request.app.tenant ?? "", () => this.#call({ call: "render", request }));
   }
 
   refs(repo: RepoAccess): Promise<Outcome<Refs>> {

@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { digest } from "../../base/json/canonical.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { FairSlots } from "../../base/process/fair-slots.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { ContentCache } from "../cache/cache.ts";
 import { Artifacts } from "./charts/artifacts.ts";
@@ -77,8 +78,7 @@ export class RepoService implements RepoApi {
   readonly #ways = new WeakMap<RepoAccess, Outcome<RepoAccess>>();
   readonly #identities = new WeakMap<RepoAccess, string>();
   readonly #rendering = new Map<string, Promise<Outcome<KubeObject[]>>>();
-  #free: number;
-  #waiting: (() => void)[] = [];
+  readonly #slots: FairSlots;
 
   constructor(options: RepoServiceOptions) {
     this.#options = options;
@@ -88,7 +88,7 @@ export class RepoService implements RepoApi {
     this.#lfs = new LfsStore(join(options.folder, "lfs"));
     this.#signatures = new Signatures(options.folder, options.allowLocal);
     this.#plugins = new Plugins(options.plugins, options.expectedPlugins);
-    this.#free = options.parallel ?? 4;
+    this.#slots = new FairSlots(options.parallel ?? 4);
   }
 
   async start(): Promise<void> {
@@ -163,7 +163,7 @@ export class RepoService implements RepoApi {
 
     // Render, unless somebody has before.
     const objects: KubeObject[] = [];
-    for (const one of await Promise.all(plans.map((p) => this.#objects(p, freshness === "hard")))) {
+    for (const one of await Promise.all(plans.map((p) => this.#objects(p, freshness === "hard", laneOf(request))))) {
       if (one.kind !== "done") return one;
       for (const object of one.value) objects.push(object);
     }
@@ -187,7 +187,9 @@ export class RepoService implements RepoApi {
     const objects: KubeObject[] = [];
     for (const one of planned.value.plans) {
       const made =
-        one.sourceType === "Helm" ? await this.#bounded(one.render) : await this.#objects(one, freshness === "hard");
+        one.sourceType === "Helm"
+          ? await this.#slots.run(laneOf(request), one.render)
+          : await this.#objects(one, freshness === "hard", laneOf(request));
       const good = made.kind === "done" ? markable(made.value) : made;
       if (good.kind !== "done") return good;
       for (const object of good.value) objects.push(object);
@@ -346,14 +348,14 @@ export class RepoService implements RepoApi {
     return refs.kind === "done" ? resolveRevision(refs.value, targetRevision, redactUrl(repo.url), tagPrefix) : refs;
   }
 
-  #objects({ key, heavy, render }: Plan, again: boolean): Promise<Outcome<KubeObject[]>> {
+  #objects({ key, heavy, render }: Plan, again: boolean, lane: string): Promise<Outcome<KubeObject[]>> {
     const { cache } = this.#options;
     let running = this.#rendering.get(key);
     if (!running) {
       const work = async (): Promise<Outcome<KubeObject[]>> => {
         const cached = again ? undefined : await cache.get(key);
         if (cached) return done(cached as KubeObject[]);
-        const rendered = heavy ? await this.#bounded(render) : await render();
+        const rendered = heavy ? await this.#slots.run(lane, render) : await render();
         const good = rendered.kind === "done" ? markable(rendered.value) : rendered;
         if (good.kind === "done") await cache.set(key, good.value);
         return good;
@@ -362,18 +364,6 @@ export class RepoService implements RepoApi {
       this.#rendering.set(key, running);
     }
     return running;
-  }
-
-  async #bounded<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
   }
 
   /** The way into a repository, checked; a question about a thousand applications has the same one for all of them. */
@@ -406,6 +396,9 @@ export class RepoService implements RepoApi {
     void oldest.remove();
   }
 }
+
+/** Who waits for a rendering: tenants take turns. */
+const laneOf = ({ app: { tenant = "" } }: RenderRequest): string => tenant;
 
 /** Whether a source gives objects: one that is only there for others to refer to has neither path nor chart. */
 const yields = ({ path, chart, ref }: Source): boolean => !ref || Boolean(path || chart);

@@ -148,7 +148,7 @@ export interface SourceAccess {
 }
 
 export interface RenderRequest {
-  app: { name: string; namespace: string; project: string };
+  app: { name: string; namespace: string; project: string /** None for the agent's own scope. */; tenant?: string };
   /** Where the objects go; Helm templates see it. */
   namespace: string;
   /** One or many; later ones win where two give the same object. */

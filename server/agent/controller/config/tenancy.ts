@@ -29,10 +29,17 @@ export function guardTenant(destination: Destination, app: Application): Destina
   if (!guarded) {
     const refuse: Rule = (object, resource) =>
       refusesTenant(destination, tenant, object) ?? destination.refuse?.(object, resource);
-    guarded = { ...destination, refuse };
+    guarded = { ...destination, ...turnsOf(destination, tenant), refuse };
     known.set(tenant, guarded);
   }
   return guarded;
+}
+
+/** Its requests take turns with those of other tenants. */
+function turnsOf({ client, writer }: Destination, tenant: string): Pick<Destination, "client" | "writer"> {
+  const own = client.lane(tenant);
+  // Whether there is an account of its own is known by that they are the same.
+  return { client: own, writer: writer === client ? own : writer.lane(tenant) };
 }
 
 /** Refuses an application of a tenant whose own namespace is the agent's. */

@@ -3,6 +3,7 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { Watches } from "../../../kube/watches.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { Places, type Scope } from "../../project/namespace-scopes.ts";
+import { laneOf } from "../../project/tenant.ts";
 import { redactUrl } from "../../repo/url.ts";
 import { type Application, META } from "../application.ts";
 import { ArgoCache } from "../argo-cache/cache.ts";
@@ -74,8 +75,9 @@ export class Controller {
     this.#watches = new Watches(home, namespace, log, this.#watching.signal);
     this.#places = new Places(namespace, this.#watching.signal);
     this.#shard = options.shard ?? new Shard();
-    this.#queue = new Queue(options.workers ?? WORKERS, (name) => this.#work(name));
     const store = new Store(home, namespace);
+    const lineOf = (name: string) => laneOf(store.get(name));
+    this.#queue = new Queue(options.workers ?? WORKERS, (name) => this.#work(name), lineOf);
     store.onForeignChange = (name) => this.#queue.add(name, PRIORITY.spec);
     const reasons = options.env?.OUTPOST_EVENTS;
     this.events = new Events({ client: home, log, component: "outpost-controller", reasons });

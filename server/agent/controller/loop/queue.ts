@@ -1,9 +1,13 @@
+import { FairLines } from "../../../base/process/fair-lines.ts";
+
 /** What waits first: a person's request, then a change of the specification, then a change of the cluster, then the clock. */
 export const PRIORITY = { request: 0, spec: 1, live: 2, periodic: 3 } as const;
 type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
 interface Item {
   priority: number;
+  /** The line in which it waits. */
+  line: string;
   timer?: NodeJS.Timeout;
   at: number;
   running: boolean;
@@ -20,16 +24,18 @@ interface Item {
  */
 export class Queue {
   readonly #items = new Map<string, Item>();
-  readonly #ready: string[][] = [[], [], [], []];
+  readonly #ready: FairLines<string>;
   readonly #work: (key: string) => Promise<void>;
-  #free: number;
+  readonly #lineOf: (key: string) => string;
   #stopped = false;
   #idle: (() => void)[] = [];
   #running = 0;
 
-  constructor(workers: number, work: (key: string) => Promise<void>) {
-    this.#free = workers;
+  /** Workers are shared fairly among the lines: one with many keys, or with slow ones, does not hold up the others. */
+  constructor(workers: number, work: (key: string) => Promise<void>, lineOf: (key: string) => string = () => "") {
+    this.#ready = new FairLines(workers);
     this.#work = work;
+    this.#lineOf = lineOf;
   }
 
   /** Puts a key in, now or after a delay; of several additions the earliest and the most urgent count. */
@@ -37,7 +43,7 @@ export class Queue {
     if (this.#stopped) return;
     let item = this.#items.get(key);
     if (!item) {
-      item = { priority, at: 0, running: false, waiting: false };
+      item = { priority, line: "", at: 0, running: false, waiting: false };
       this.#items.set(key, item);
     }
     if (delayMs > 0 && !item.waiting) {
@@ -65,14 +71,14 @@ export class Queue {
   }
 
   get depth(): number {
-    return this.#ready.reduce((sum, keys) => sum + keys.length, 0);
+    return this.#ready.waiting;
   }
 
   /** Takes nothing new and resolves when the last worker is done, or after `withinMs`. */
   async stop(withinMs = 60_000): Promise<void> {
     this.#stopped = true;
     for (const item of this.#items.values()) clearTimeout(item.timer);
-    for (const keys of this.#ready) keys.length = 0;
+    this.#ready.clear();
     if (this.#running === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, withinMs);
@@ -90,30 +96,33 @@ export class Queue {
     item.timer = undefined;
     if (item.waiting) {
       if (priority >= item.priority) return;
-      const keys = this.#ready[item.priority]!;
-      const at = keys.indexOf(key);
-      if (at >= 0) keys.splice(at, 1);
+      this.#ready.remove(item.line, key, item.priority);
     }
     item.waiting = true;
     item.priority = priority;
-    if (!item.running) this.#ready[priority]!.push(key);
+    if (!item.running) this.#enter(key, item);
     this.#next();
   }
 
+  #enter(key: string, item: Item): void {
+    item.line = this.#lineOf(key);
+    this.#ready.push(item.line, key, item.priority);
+  }
+
   #next(): void {
-    while (this.#free > 0 && !this.#stopped) {
-      const key = this.#ready.find((keys) => keys.length > 0)?.shift();
-      if (key === undefined) return;
+    while (!this.#stopped) {
+      const next = this.#ready.next();
+      if (!next) return;
+      const { name: line, item: key } = next;
       const item = this.#items.get(key)!;
       item.waiting = false;
       item.running = true;
-      this.#free--;
       this.#running++;
       void this.#work(key).finally(() => {
-        this.#free++;
+        this.#ready.end(line);
         this.#running--;
         item.running = false;
-        if (item.waiting && !this.#stopped) this.#ready[item.priority]!.push(key);
+        if (item.waiting && !this.#stopped) this.#enter(key, item);
         else if (!item.waiting && !item.timer) this.#items.delete(key);
         if (this.#running === 0 && this.#stopped) for (const resolve of this.#idle.splice(0)) resolve();
         this.#next();
