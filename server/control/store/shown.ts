@@ -1,8 +1,10 @@
-import type { Mapping } from "../domain/discover.ts";
+import type { Found, Mapping } from "../domain/discover.ts";
 import type { DeliveredCollection, DiscoveredCollection } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import { type LiveKey, type Sighting, textOf, toSighting } from "./sightings.ts";
 import type { Row, Sql } from "./sql.ts";
+
+type Owner = NonNullable<Found["owner"]>;
 
 /** Secrets of different things are told apart by name: what the agent puts before a delivered name. */
 const PREFIX: Partial<Record<DeliveredCollection, string>> = { repositories: "repo-", clusters: "cluster-" };
@@ -125,50 +127,36 @@ export async function mappingsInto(sql: Sql, account: string, org: string, proje
   );
 }
 
-/** The Argo projects of what an agent found. */
-export async function argoProjectsOf(sql: Sql, account: string, agentUid: string): Promise<string[]> {
-  const rows = await sql.query(
-    "select distinct argo_project from sightings where account = $1 and agent_uid = $2 and argo_project is not null",
-    [account, agentUid],
-  );
-  return rows.map((row) => row.argo_project);
-}
-
-/** Where the objects of an Argo project belong. */
-export interface Target {
-  argoProject: string;
+/** An object that an agent found: where it is shown, and what decides where it belongs. */
+export interface Shown extends Sighting {
   org: string;
   project: string;
+  owner: Owner | undefined;
+  /** The tenant mark among its annotations. */
+  mark: string | undefined;
 }
 
-/** Objects that are not where their Argo project says, in the order of their keys, some at a time. Some are right for another reason. */
-export async function misplaced(
+/** What an agent found, in the order of the keys, some at a time. */
+export async function shownAfter(
   sql: Sql,
-  agent: Scope & { uid: string },
-  targets: readonly Target[],
+  agent: { account: string; uid: string },
   after: LiveKey | undefined,
   limit: number,
-): Promise<Sighting[]> {
+): Promise<Shown[]> {
   const rows = await sql.query(
-    `select s.* from sightings s join objects o on o.account = s.account and o.uid = s.uid
-     left join unnest($3::text[], $4::text[], $5::text[]) t(argo_project, org, project) on t.argo_project = s.argo_project
-     where s.account = $1 and s.agent_uid = $2 and (o.org, o.project) <> (coalesce(t.org, $6), coalesce(t.project, $7))
-       and (s.collection, s.namespace, s.name) > ($8, $9, $10) order by s.collection, s.namespace, s.name limit $11`,
-    [
-      agent.account,
-      agent.uid,
-      targets.map((t) => t.argoProject),
-      targets.map((t) => t.org),
-      targets.map((t) => t.project),
-      agent.org,
-      agent.project,
-      after?.collection ?? "",
-      after?.namespace ?? "",
-      after?.name ?? "",
-      limit,
-    ],
+    `select s.*, o.org, o.project, o.found->'owner' owner, o.found->'live'->'annotations'->>'outpost.dev/tenant' mark
+     from sightings s join objects o on o.account = s.account and o.uid = s.uid
+     where s.account = $1 and s.agent_uid = $2 and (s.collection, s.namespace, s.name) > ($3, $4, $5)
+     order by s.collection, s.namespace, s.name limit $6`,
+    [agent.account, agent.uid, after?.collection ?? "", after?.namespace ?? "", after?.name ?? "", limit],
   );
-  return rows.map(toSighting);
+  return rows.map((row) => ({
+    ...toSighting(row),
+    org: row.org,
+    project: row.project,
+    owner: row.owner ?? undefined,
+    mark: row.mark ?? undefined,
+  }));
 }
 
 /** What agents found that is shown in an organisation, or in one project of it. */

@@ -231,7 +231,7 @@ export async function tryFindShown(
   return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
 }
 
-/** Agents whose objects must be looked at again because a mapping has changed, with how often it has. */
+/** Agents whose objects must be looked at again because a mapping, a scope or a set has changed, with how often. */
 export interface Rescope {
   agentUid: string;
   changes: number;
@@ -244,6 +244,15 @@ export async function askRescope(w: Writer, agentUid: string): Promise<void> {
   ]);
 }
 
+/** A scope has come or gone: agents that have seen something of it must look again. No mapping leads to a scope that is not there. */
+export async function askRescopeOfScope(w: Writer, { org, project }: { org: string; project: string }): Promise<void> {
+  await w.query(
+    `update discoveries d set rescope = rescope + 1 where d.account = $1
+     and exists (select 1 from sightings s where s.account = $1 and s.agent_uid = d.agent_uid and s.tenant = $2)`,
+    [w.account, `${org}/${project || "-"}`],
+  );
+}
+
 export async function rescopesOf(sql: Sql, account: string): Promise<Rescope[]> {
   const rows = await sql.query("select agent_uid, rescope from discoveries where account = $1 and rescope > 0", [
     account,
@@ -251,7 +260,7 @@ export async function rescopesOf(sql: Sql, account: string): Promise<Rescope[]> 
   return rows.map((row) => ({ agentUid: row.agent_uid, changes: row.rescope }));
 }
 
-/** Done, unless a mapping has changed meanwhile. */
+/** Done, unless something has changed meanwhile. */
 export async function endRescope(sql: Sql, account: string, { agentUid, changes }: Rescope): Promise<void> {
   await sql.query("update discoveries set rescope = 0 where account = $1 and agent_uid = $2 and rescope = $3", [
     account,

@@ -151,6 +151,42 @@ describe("tenants", () => {
     for (const org of ["shop", "bank", "nobody"]) await s.ask("DELETE", `/v1/argoprojectmappings/to-${org}`);
   });
 
+  test("what was seen before a scope came, or stays when it goes, moves without another report, and never into another tenant's scope", async () => {
+    await put("/v1/argoprojectmappings/late", { agent: "shared", argoProject: "late", targetOrg: "bank" });
+    await w.exchange({
+      discovered: [
+        app("late-org", { tenant: "late/-", argoProject: "late" }),
+        app("late-project", { tenant: "late/web", argoProject: "late" }),
+        app("late-unmarked", { argoProject: "late" }),
+      ],
+    });
+    const places = async () => {
+      const { items } = (await get("/v1/applications?inherited=true&limit=500")).body;
+      return (items as { org?: string; project?: string; live?: { name?: string } }[])
+        .filter(({ live }) => live?.name?.startsWith("late-"))
+        .map(({ org = "", project = "", live }) => `${live!.name} ${org}/${project}`)
+        .sort();
+    };
+    const bank = "late-unmarked bank/";
+    expect(await places()).toEqual(["late-org /", "late-project /", bank]);
+    await put("/v1/organizations/late", {});
+    expect(await places()).toEqual(["late-org late/", "late-project /", bank]);
+    await put("/v1/projects/web?org=late", {});
+    expect(await places()).toEqual(["late-org late/", "late-project late/web", bank]);
+    const late = await key("viewer", "late");
+    expect(await ids("?org=late&inherited=true", late)).toEqual(["late-org", "late-project"]);
+    expect((await s.ask("DELETE", "/v1/projects/web?org=late")).status).toBe(204);
+    expect(await places()).toEqual(["late-org late/", "late-project /", bank]);
+    await put("/v1/argoprojectmappings/late", { agent: "shared", argoProject: "late", targetOrg: "late" });
+    expect(await places()).toEqual(["late-org late/", "late-project late/", "late-unmarked late/"]);
+    await put("/v1/argoprojectmappings/late", { agent: "shared", argoProject: "late", targetOrg: "bank" });
+    expect(await places()).toEqual(["late-org late/", "late-project /", bank]);
+    expect(await ids("?org=late&inherited=true", late)).toEqual(["late-org"]);
+    for (const path of ["apikeys/of-late?org=late", "organizations/late", "argoprojectmappings/late"])
+      await s.ask("DELETE", `/v1/${path}`);
+    expect(await places()).toEqual(["late-org /", "late-project /", "late-unmarked /"]);
+  });
+
   test("a tenant mark counts within the agent's scope alone", async () => {
     const inside = await agent("inbank", "?org=bank");
     await inside.exchange({ discovered: [app("spy", { tenant: "shop/web" })] });

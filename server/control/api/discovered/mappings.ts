@@ -1,17 +1,18 @@
-import { mappingFor } from "../../domain/discover.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
 import type { Spec } from "../../domain/spec.ts";
 import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { argoProjectsOf, mappingsOf, misplaced, scopeExists, shownIn } from "../../store/shown.ts";
-import { endRescope, type LiveKey, rescopesOf } from "../../store/sightings.ts";
+import { mappingsOf, scopeExists, shownAfter, shownIn } from "../../store/shown.ts";
+import { endRescope, type LiveKey, rescopesOf, type Sighting } from "../../store/sightings.ts";
 import type { Sql } from "../../store/sql.ts";
 import { type Writer, writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
-import { moveTo, rescopeOne } from "./place.ts";
+import { moveTo, rescopeOne, scopesOf, TENANT } from "./place.ts";
 
 // One transaction holds the account's lock.
 const BATCH = 25;
+// Reading what is shown takes no lock.
+const READ = 500;
 /** How long the answer to a change of a mapping waits for the objects to be in their new scopes; the sweeper does what is left. */
 const WAIT_MS = 2_000;
 
@@ -61,7 +62,7 @@ export async function checkOnlyMapping(
   );
 }
 
-/** Moves objects to where the mappings of their agents say now, for as long as `until` allows. */
+/** Moves objects to where mappings, organizations, projects and sets say now, for as long as `until` allows. */
 export async function rescope(s: Pick<Services, "db">, account: string, until = Date.now() + WAIT_MS): Promise<void> {
   for (const asked of await rescopesOf(s.db, account)) {
     const agent = await tryFindByUid(s.db, account, asked.agentUid);
@@ -71,20 +72,24 @@ export async function rescope(s: Pick<Services, "db">, account: string, until = 
 }
 
 async function rescopeAgent({ db }: Pick<Services, "db">, agent: Stored, until: number): Promise<boolean> {
-  const mappings = await mappingsOf(db, agent);
-  const targets = (await argoProjectsOf(db, agent.account, agent.uid)).flatMap((argoProject) => {
-    const mapping = mappingFor(mappings, argoProject);
-    return mapping ? [{ argoProject, org: mapping.org, project: mapping.project }] : [];
-  });
+  const scopes = await scopesOf(db, agent);
   let after: LiveKey | undefined;
   for (;;) {
-    const batch = await misplaced(db, agent, targets, after, BATCH);
-    if (batch.length === 0) return true;
-    if (Date.now() >= until) return false;
-    await writing(db, agent.account, async (w) => {
-      for (const sighting of batch) await rescopeOne(w, agent, sighting);
-    });
-    after = batch.at(-1);
+    const seen = await shownAfter(db, agent, after, READ);
+    if (seen.length === 0) return true;
+    const misplaced: Sighting[] = [];
+    for (const one of seen) {
+      const annotations = one.mark === undefined ? undefined : { [TENANT]: one.mark };
+      const scope = await scopes.of({ ...one, annotations });
+      if (!isSame({ ...one, account: agent.account }, scope)) misplaced.push(one);
+    }
+    for (let at = 0; at < misplaced.length; at += BATCH) {
+      if (Date.now() >= until) return false;
+      await writing(db, agent.account, async (w) => {
+        for (const sighting of misplaced.slice(at, at + BATCH)) await rescopeOne(w, agent, sighting);
+      });
+    }
+    after = seen.at(-1);
   }
 }
 
@@ -97,7 +102,7 @@ export async function leaveScope(w: Writer, org: string, project: string): Promi
   }
 }
 
-/** Runs a handler that changes a mapping, and then moves what it concerns. */
+/** Runs a handler that changes where objects belong, and then moves them. */
 export const thenRescope =
   <C extends { scope: Scope }, R>(s: Services, handler: (call: C) => Promise<R>) =>
   async (call: C): Promise<R> => {

@@ -54,7 +54,7 @@ export interface Scopes {
 }
 
 /** The tenant mark of an object, as the agent writes it. Outside its own namespace others write there too, and no agent reports it as `tenant`. */
-const TENANT = "outpost.dev/tenant";
+export const TENANT = "outpost.dev/tenant";
 
 const scopeIn = (account: string, mark: string): Scope => {
   const [org = "", project = ""] = mark.split("/");
@@ -91,7 +91,8 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
       const mapping = mappingFor(mappings, argoProject);
       const mapped = mapping && { account, org: mapping.org, project: mapping.project };
       // A tenant may name any Argo project, and so the scope of others: the mark keeps the object out of theirs, and brings it into none.
-      const marked = annotations?.[TENANT] ? scopeIn(account, annotations[TENANT]) : undefined;
+      const mark = tenant || annotations?.[TENANT];
+      const marked = mark ? scopeIn(account, mark) : undefined;
       const isKeptOut = marked && mapped && !contains(marked, mapped) && !contains(mapped, marked);
       const choices = [
         ...(tenant ? [scopeIn(account, tenant)] : []),

@@ -8,7 +8,7 @@ import { dropDeliveries, isReleased, movingAway, releasedFor, releaseObject } fr
 import { removeObject, type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
 import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.ts";
 import { mappingsInto } from "../../store/shown.ts";
-import { askRescope, removeShownOf } from "../../store/sightings.ts";
+import { askRescope, askRescopeOfScope, removeShownOf } from "../../store/sightings.ts";
 import type { Row } from "../../store/sql.ts";
 import type { Writer } from "../../store/writer.ts";
 import { checkDeletion } from "../discovered/adopt.ts";
@@ -103,16 +103,24 @@ export async function removeNow(w: Writer, found: Stored): Promise<void> {
     await dropDeliveries(w, found.uid);
     await removeShownOf(w, found.uid);
   }
-  if (found.collection === "organizations") await leaveScope(w, found.id, "");
-  if (found.collection === "projects") await leaveScope(w, found.org, found.id);
-  if (found.collection === "argoprojectmappings") {
+  const gone = scopeOf(found);
+  if (gone) {
+    await leaveScope(w, gone.org, gone.project);
+    await askRescopeOfScope(w, gone);
+    await deleteKeysIn(w, w.account, gone.org, gone.project);
+  }
+  if (found.collection === "argoprojectmappings" || found.collection === "applicationsets") {
     const agent = await findAgentOf(w, found);
     if (agent) await askRescope(w, agent.uid);
   }
-  if (found.collection === "organizations") await deleteKeysIn(w, w.account, found.id, "");
-  if (found.collection === "projects") await deleteKeysIn(w, w.account, found.org, found.id);
   await removeObject(w, found);
   await removeReleased(w, released);
+}
+
+/** The scope that an organization or a project is. */
+function scopeOf({ collection, org, id }: Stored): { org: string; project: string } | undefined {
+  if (collection === "organizations") return { org: id, project: "" };
+  return collection === "projects" ? { org, project: id } : undefined;
 }
 
 /** Removes those of some released objects that nothing needs any more: their replacements have other ids, or never came. */

@@ -15,7 +15,7 @@ import { releasedFor } from "../../store/moves.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
 import { currentServiceKey } from "../../store/servicekeys.ts";
-import { askRescope, dropSighting } from "../../store/sightings.ts";
+import { askRescope, askRescopeOfScope, dropSighting } from "../../store/sightings.ts";
 import type { Writer } from "../../store/writer.ts";
 import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
 import { checkMapping, checkOnlyMapping } from "../discovered/mappings.ts";
@@ -114,6 +114,10 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   if (agent) await deliver(w, saved, agent, { sealed, drops, before: existing });
   if (collection === "argoprojectmappings")
     for (const one of new Set([agent?.uid, agentBefore])) if (one) await askRescope(w, one);
+  if (!existing && collection === "organizations") await askRescopeOfScope(w, { org: id, project: "" });
+  if (!existing && collection === "projects") await askRescopeOfScope(w, { org: scope.org, project: id });
+  // What a set makes is shown where the set is.
+  if (adopted && agent && collection === "applicationsets") await askRescope(w, agent.uid);
   if (heir) await deliverToUsersOf(w, heir.uid);
   if (leaves) await noteParted(w, saved);
   await removeReleased(w, released);
