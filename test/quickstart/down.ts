@@ -7,7 +7,8 @@ import { terraformMirror } from "../cluster/terraform.ts";
 import { locate, toolFolder } from "../cluster/tools.ts";
 import { begin, palette } from "../progress.mjs";
 import { runs, stopBackground } from "./background.ts";
-import { CONTEXT, outpost, signOut } from "./show.ts";
+import { contextOf, signOut } from "./context.ts";
+import { outpost } from "./show.ts";
 import type { Memory } from "./state.ts";
 import { applyNote, terraform, terraformErrors, terraformState } from "./terraform.ts";
 import { terraformEnv } from "./up.ts";
@@ -23,7 +24,7 @@ export async function down(root: string, memory: Memory): Promise<number> {
     (state.own !== undefined || (state.nodeDir !== undefined && findNode(state.nodeDir) !== undefined));
   if (terraformState(dir) && canDestroy) {
     // Their finalizers need the controller, which Terraform removes: a cluster that goes whole need not wait for that.
-    if (!state.own) await removeAdded(root, dir);
+    if (!state.own) await removeAdded(root, dir, contextOf(memory));
     const step = begin("terraform destroy");
     const note = applyNote();
     const env = await terraformEnv(
@@ -61,7 +62,7 @@ export async function down(root: string, memory: Memory): Promise<number> {
     step.done();
   };
   if (existsSync(`${root}/dist/outpost.mjs`))
-    await part("Sign the command line out", true, () => signOut(root, memory));
+    await part("Sign the command line out", true, () => signOut((...args) => outpost(root, args), memory));
   await part("Stop the service", runs(state.service), () => stopBackground(state.service));
   await part("Stop the sample Git server", runs(state.git), () => stopBackground(state.git));
   await part("Remove the local cluster", state.nodeDir !== undefined, () => stopNode(state.nodeDir!));
@@ -71,12 +72,12 @@ export async function down(root: string, memory: Memory): Promise<number> {
 }
 
 /** Applications and sets that a person added beside Terraform's. */
-async function removeAdded(root: string, dir: string): Promise<void> {
+async function removeAdded(root: string, dir: string, context: string): Promise<void> {
   const made = readFileSync(join(dir, "terraform.tfstate"), "utf8");
   const added: string[][] = [];
   for (const noun of ["appset", "app"]) {
     const names = (
-      await outpost(root, ["--context", CONTEXT, noun, "list", "--filter", "origin=managed", "-o", "name"])
+      await outpost(root, ["--context", context, noun, "list", "--filter", "origin=managed", "-o", "name"])
     ).split("\n");
     for (const id of names.filter(Boolean).map((name) => name.slice(noun.length + 1)))
       if (!made.includes(`"id": "${id}"`)) added.push([noun, id]);
@@ -86,7 +87,7 @@ async function removeAdded(root: string, dir: string): Promise<void> {
   for (const [noun, id] of added as [string, string][]) {
     step.note(`${noun} ${id}`);
     // One that cannot go keeps nothing else: the cluster goes whole.
-    await outpost(root, ["--context", CONTEXT, noun, "delete", id, "--yes", "--timeout", "60s"]).catch(() => undefined);
+    await outpost(root, ["--context", context, noun, "delete", id, "--yes", "--timeout", "60s"]).catch(() => undefined);
   }
   step.done(added.map(([noun, id]) => `${noun} ${id}`).join(", "));
 }

@@ -4,11 +4,12 @@ import { findNode } from "../cluster/node.ts";
 import { palette } from "../progress.mjs";
 import { run } from "../servers/run.ts";
 import { runs } from "./background.ts";
+import { contextOf } from "./context.ts";
+import { commandLines } from "./lines.ts";
 import { adminKeyFile } from "./service.ts";
 import type { Memory } from "./state.ts";
 
 const c = palette();
-export const CONTEXT = "quickstart";
 
 /** The command line, as a person would run it. */
 export function outpost(root: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
@@ -18,30 +19,12 @@ export function outpost(root: string, args: string[], env: NodeJS.ProcessEnv = {
   }).then((r) => r.stdout);
 }
 
-/** Signs the command line in under a context of its own, and remembers which one was current. */
-export async function signIn(root: string, memory: Memory, address: string): Promise<void> {
-  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as {
-    items: { id: string; current: boolean }[];
-  };
-  const before = contexts.items.find((x) => x.current)?.id;
-  if (before && before !== CONTEXT) memory.remember({ contextBefore: before });
-  await outpost(root, ["login", address, "--name", CONTEXT, "--key-file", adminKeyFile(memory.path("service"))]);
-}
-
-export async function signOut(root: string, memory: Memory): Promise<void> {
-  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as { items: { id: string }[] };
-  const has = (name: string | undefined) => contexts.items.some((x) => x.id === name);
-  if (has(CONTEXT)) await outpost(root, ["logout", CONTEXT]);
-  const before = memory.state.contextBefore;
-  if (before && has(before)) await outpost(root, ["context", "use", before]);
-}
-
 /** What there is now, and what to try next. */
 export async function show(root: string, memory: Memory): Promise<number> {
   const address = memory.state.own?.address ?? `http://outpost.localhost:${memory.state.port}`;
   const kubeconfig = memory.state.own?.kubeconfig ?? join(memory.state.nodeDir ?? "", "kubeconfig");
   const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
-  const cli = (...args: string[]) => outpost(root, ["--context", CONTEXT, ...args], colour);
+  const cli = (...args: string[]) => outpost(root, ["--context", contextOf(memory), ...args], colour);
   const heading = (text: string) => console.log(`\n${c.bold(text)}`);
 
   heading("Applications");
@@ -50,12 +33,11 @@ export async function show(root: string, memory: Memory): Promise<number> {
   process.stdout.write(indent(await pods(memory)));
   heading("The service");
   console.log(`  ${c.cyan(address)}  ${c.dim("the same address in your browser and in the pods")}`);
-  console.log(
-    `  Admin key: ${adminKeyFile(memory.path("service")).replace(`${root}/`, "")}  ${c.dim("(the command line is signed in with it, as context `quickstart`)")}`,
-  );
-  const alias = "node dist/outpost.mjs";
+  console.log(`  Admin key: ${adminKeyFile(memory.path("service")).replace(`${root}/`, "")}`);
+  console.log(`  ${c.dim(`the command line is signed in with it, as context \`${contextOf(memory)}\``)}`);
+  const alias = `node dist/outpost.mjs${memory.state.isCurrent === false ? ` --context ${contextOf(memory)}` : ""}`;
   const lines = (all: readonly (readonly [string, string])[]) => {
-    for (const [command, why] of all) console.log(`  ${command.padEnd(62)} ${c.dim(why)}`);
+    for (const line of commandLines(all, c.dim)) console.log(line);
   };
   heading("Try next");
   lines([
@@ -69,16 +51,16 @@ export async function show(root: string, memory: Memory): Promise<number> {
   const { near, far } = gitAddresses(root, memory);
   heading("Change the guestbook, or deploy your own application");
   lines([
-    [`git clone "${near("guestbook")}"`, ""],
+    [`git clone "${near("guestbook")}"`, "get the guestbook's files"],
     ["git commit -a -m 'Two replicas' && git push", "in the clone: the cluster follows"],
     [`git push "${near("shop")}" HEAD:main`, "from a folder of yours: makes a repository `shop`"],
     [
       `${alias} repo create shop --agent quickstart --url ${far("shop")} --username outpost --password-file ${passwordFile(root, memory)}`,
-      "",
+      "let the agent read it",
     ],
     [
       `${alias} app create shop --agent quickstart --repository shop --revision main --path . --dest-namespace shop --auto-prune --sync-options CreateNamespace=true`,
-      "",
+      "deploy it",
     ],
     [`${alias} app wait shop`, "until it is Synced and Healthy, or with the reason"],
   ]);

@@ -18,8 +18,9 @@ export interface State {
   gitPort?: number;
   git?: Background;
   service?: Background;
-  /** The CLI's context before this one became current. */
-  contextBefore?: string;
+  /** The command line's context for this service, and whether it is the current one. */
+  context?: string;
+  isCurrent?: boolean;
   applied?: boolean;
   /** Digests of what was generated and built, to know what can be reused. */
   generated?: string;

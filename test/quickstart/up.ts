@@ -12,8 +12,9 @@ import { BareRepository } from "../servers/git-repo.ts";
 import { accepts, freePort } from "../servers/run.ts";
 import { runLogged } from "../setup.mjs";
 import { runs, startBackground, stopBackground } from "./background.ts";
+import { signIn } from "./context.ts";
 import { adminKey, serviceCommand, serviceEnv, serviceReady } from "./service.ts";
-import { IN_CLUSTER, show, signIn, whatIsNotReady } from "./show.ts";
+import { IN_CLUSTER, outpost, show, whatIsNotReady } from "./show.ts";
 import type { Memory, OwnCluster } from "./state.ts";
 import { applyNote, copyExample, terraform, terraformErrors } from "./terraform.ts";
 
@@ -48,7 +49,7 @@ export async function up(o: Options): Promise<number> {
     await node.expose(o.port, "outpost.localhost");
     await node.expose(memory.state.gitPort!, IN_CLUSTER);
   }
-  await signIn(root, memory, addressOf(o));
+  await signIn((...args) => outpost(root, args), memory, addressOf(o));
   await apply(o, mirror);
   return show(root, memory);
 }
