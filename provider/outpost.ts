@@ -102,13 +102,13 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   },
   dataSources: {
     ...dataSources,
-    outpost_agent_install: async () => (await import("./resources/install.ts")).createInstall("agent"),
-    outpost_delegate_install: async () => (await import("./resources/install.ts")).createInstall("delegate"),
+    outpost_agent_install: async () => (await import("./resources/data/install.ts")).createInstall("agent"),
+    outpost_delegate_install: async () => (await import("./resources/data/install.ts")).createInstall("delegate"),
   },
   ephemeralResources: {
-    outpost_agent_token: async () => (await import("./resources/token.ts")).createToken("agent"),
-    outpost_delegate_token: async () => (await import("./resources/token.ts")).createToken("delegate"),
-    outpost_webhook_secret: async () => (await import("./resources/webhook-secret.ts")).webhookSecret,
+    outpost_agent_token: async () => (await import("./resources/ephemeral/token.ts")).createToken("agent"),
+    outpost_delegate_token: async () => (await import("./resources/ephemeral/token.ts")).createToken("delegate"),
+    outpost_webhook_secret: async () => (await import("./resources/ephemeral/webhook-secret.ts")).webhookSecret,
   },
   functions: {
     import_id: async () => (await import("./resources/functions.ts")).importId,

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { viewAudit } from "./api/audit/view.ts";
 import { deleteAudit, lockTrim, oldestAudit } from "./store/audit.ts";
-import type { Database, Row } from "./store/sql.ts";
+import type { Database, Row } from "./store/database/sql.ts";
 
 /** Lines that one step takes; steps follow each other until nothing old is left, or this run has had its share. */
 const STEP = 5_000;

@@ -8,21 +8,21 @@ import { FIRST_ACCOUNT, firstStart } from "./access/bootstrap.ts";
 import { loadMasterKeys } from "./access/master.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
+import { trackIdle } from "./api/http/sockets.ts";
 import { makeMetrics } from "./api/metrics.ts";
 import type { Services } from "./api/services.ts";
-import { trackIdle } from "./api/sockets.ts";
 import { Webhooks } from "./api/webhooks/door.ts";
 import { makeLogger, redact } from "./log.ts";
 import { startRunner } from "./runner.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import type { Database } from "./store/sql.ts";
+import type { Database } from "./store/database/sql.ts";
 import { openStore } from "./store/store.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { startSweeper } from "./sweeper.ts";
-import { Bounds } from "./tasks/bounds.ts";
-import { Dispatchers } from "./tasks/dispatcher.ts";
 import { Contacts } from "./tasks/presence.ts";
-import { Questions } from "./tasks/questions.ts";
+import { Questions } from "./tasks/questions/questions.ts";
+import { Bounds } from "./tasks/queue/bounds.ts";
+import { Dispatchers } from "./tasks/queue/dispatcher.ts";
 
 const VERSION = "0.1.0";
 /** Requests in work may finish for this long after the signal. */

@@ -5,10 +5,10 @@ import { countEnd } from "./api/worker/task.ts";
 import { trimAudit } from "./audit-trim.ts";
 import { moveRuns } from "./runner.ts";
 import { trimArtifacts } from "./store/artifacts.ts";
+import { writing } from "./store/database/writer.ts";
 import { trimEvents } from "./store/events.ts";
-import { allReleased } from "./store/moves.ts";
+import { allReleased } from "./store/objects/moves.ts";
 import { trimDeployments } from "./store/services/deployments.ts";
-import { writing } from "./store/writer.ts";
 import { markAway } from "./tasks/presence.ts";
 import { sweepQueue, sweepTasks } from "./tasks/sweep.ts";
 

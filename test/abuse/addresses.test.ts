@@ -4,7 +4,7 @@ import { type AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { ask as askProvider } from "../../server/agent/appset/http.ts";
+import { ask as askProvider } from "../../server/agent/appset/world/http.ts";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import { Repositories } from "../../server/agent/controller/config/repositories.ts";
 import { Destinations } from "../../server/agent/controller/destination.ts";

@@ -1,8 +1,8 @@
 import { patternMatcher } from "../../openapi/pattern-match.ts";
-import { matchPath } from "../../server/agent/appset/path.ts";
-import { found } from "../../server/agent/appset/scm.ts";
+import { matchPath } from "../../server/agent/appset/parameters/path.ts";
 import { render } from "../../server/agent/appset/template/render.ts";
 import { fromJson, type ValueMap } from "../../server/agent/appset/template/value.ts";
+import { found } from "../../server/agent/appset/world/scm.ts";
 import { compileJq, pathsOf } from "../../server/base/json/jq.ts";
 import { matchGlob } from "../../server/base/lang/glob.ts";
 

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { parse } from "yaml";
 import type { Schemas } from "../../openapi/client.ts";
 import { formFaults } from "../../openapi/rules/forms.ts";
-import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
+import { clusterWorld } from "../../server/agent/appset/world/cluster-world.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
 import type { AgentContext } from "../../server/agent/link/context.ts";
 import { putApplication } from "../../server/agent/link/deliveries/application.ts";

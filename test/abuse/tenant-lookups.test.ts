@@ -1,5 +1,5 @@
 import { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
 import { ALLOWED_SCOPES, TENANT } from "../../server/agent/project/tenant.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";

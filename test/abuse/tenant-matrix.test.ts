@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
-import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
 import { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
+import { clusterWorld } from "../../server/agent/appset/world/cluster-world.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
 import { ALLOWED_SCOPES, MANAGED, sharesWith, sharingOf, TENANT } from "../../server/agent/project/tenant.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { AgentContext } from "../../server/agent/link/context.ts";
 import { putApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putAppProject } from "../../server/agent/link/deliveries/project.ts";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask as askProvider } from "../../server/agent/appset/http.ts";
+import { ask as askProvider } from "../../server/agent/appset/world/http.ts";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import { Charts } from "../../server/agent/repo/charts/charts.ts";
 import { RegistryClient } from "../../server/agent/repo/charts/registry.ts";

@@ -1,6 +1,6 @@
 import { Agent, request } from "undici";
 import { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { ApplicationSet } from "../../server/agent/appset/types.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

@@ -1,4 +1,4 @@
-import type { World } from "../../server/agent/appset/world.ts";
+import type { World } from "../../server/agent/appset/world/world.ts";
 import { buildTools, canHave } from "../cluster/tools.ts";
 import { type RunningForge, startForge } from "../servers/forge.ts";
 import { type Gitea, startGitea } from "../servers/gitea.ts";

@@ -1,5 +1,5 @@
 import type { Free } from "../../server/agent/appset/types.ts";
-import type { World } from "../../server/agent/appset/world.ts";
+import type { World } from "../../server/agent/appset/world/world.ts";
 import { FORGE_USER, type RunningForge, startForge } from "../servers/forge.ts";
 import { AZURE_ORGANIZATION } from "../servers/forge-azure.ts";
 import { ask, TOKEN_REF as ref, worldWith } from "./set-world.ts";

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { ApplicationSet } from "../../server/agent/appset/types.ts";
 import { providers } from "../../server/control/api/webhooks/providers/table.ts";
 import type { KubeClient } from "../../server/kube/client.ts";

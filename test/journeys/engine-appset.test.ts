@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { ApplicationSet, ApplicationSetSpec, SetCondition } from "../../server/agent/appset/types.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

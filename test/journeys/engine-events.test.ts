@@ -1,4 +1,4 @@
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import type { Resource } from "../../server/kube/path.ts";
 import { configMap, synced, value, type World, world } from "./engine-world.ts";

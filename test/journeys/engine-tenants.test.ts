@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { SetController } from "../../server/agent/appset/controller.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";

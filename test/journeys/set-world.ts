@@ -1,8 +1,8 @@
 import { SetController, type SetControllerOptions } from "../../server/agent/appset/controller.ts";
 import { generate } from "../../server/agent/appset/generate.ts";
-import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile/reconcile.ts";
 import type { ApplicationSetSpec, Free } from "../../server/agent/appset/types.ts";
-import type { World as Given } from "../../server/agent/appset/world.ts";
+import type { World as Given } from "../../server/agent/appset/world/world.ts";
 import { done, stop } from "../../server/base/outcome.ts";
 import { Secret } from "../../server/base/secret.ts";
 import { KubeClient } from "../../server/kube/client.ts";

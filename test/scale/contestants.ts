@@ -3,11 +3,11 @@ import { setMaxListeners } from "node:events";
 import { run as runGraphile } from "graphile-worker";
 import pg from "pg";
 import { PgBoss } from "pg-boss";
-import type { SessionRow } from "../../server/control/store/sessions.ts";
+import type { SessionRow } from "../../server/control/store/identity/sessions.ts";
 import { ensureAccount, openStore } from "../../server/control/store/store.ts";
 import { completeTaskRow } from "../../server/control/tasks/complete.ts";
 import { createAudited } from "../../server/control/tasks/create.ts";
-import { Dispatcher } from "../../server/control/tasks/dispatcher.ts";
+import { Dispatcher } from "../../server/control/tasks/queue/dispatcher.ts";
 import { openDelegate } from "../../server/control/testing/sessions.ts";
 import type { PostgresServer } from "../servers/postgres.ts";
 

@@ -3,7 +3,7 @@ import { later } from "../../client/pause.ts";
 import { report } from "../../client/problem.ts";
 import type { ApplyContext, PlannedChange } from "../../protocol/provider.ts";
 import type { Value } from "../../value/value.ts";
-import { sealCredentials } from "../credentials.ts";
+import { sealCredentials } from "../credentials/credentials.ts";
 import { leftBehind, noteAdopted } from "../replace.ts";
 import { placeOf, printStored } from "../scope.ts";
 import { toSpec } from "../spec.ts";

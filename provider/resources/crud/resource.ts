@@ -6,7 +6,7 @@ import type { Diagnostics } from "../../schema/diagnostics.ts";
 import { isMove } from "../../schema/plan.ts";
 import type { Value, ValueMap } from "../../value/value.ts";
 import { checkScope } from "../checks.ts";
-import { checkKeptCredentials } from "../credentials-kept.ts";
+import { checkKeptCredentials } from "../credentials/credentials-kept.ts";
 import { checkForms } from "../forms.ts";
 import type { Noun } from "../noun.ts";
 import { checkReferences } from "../references/check.ts";

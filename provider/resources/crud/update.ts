@@ -5,7 +5,7 @@ import { changed, isMove } from "../../schema/plan.ts";
 import { equal } from "../../value/equal.ts";
 import { string } from "../../value/type.ts";
 import type { Value, ValueMap } from "../../value/value.ts";
-import { sealCredentials } from "../credentials.ts";
+import { sealCredentials } from "../credentials/credentials.ts";
 import { placeOf, printStored } from "../scope.ts";
 import { toSpec } from "../spec.ts";
 import { ATTEMPTS, limitOf, type ResourceKind, stateOf, taking } from "./kind.ts";

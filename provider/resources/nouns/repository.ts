@@ -4,8 +4,8 @@ import { attr, root } from "../../value/path.ts";
 import { stringField, type ValueMap } from "../../value/value.ts";
 import { judgeDelivered } from "../../wait/delivered.ts";
 import { known } from "../checks.ts";
+import { validateSignIn } from "../credentials/sign-in.ts";
 import { createResource } from "../crud/resource.ts";
-import { validateSignIn } from "../sign-in.ts";
 
 export const repository = createResource(noun, { validate, judge: judgeDelivered("url") });
 

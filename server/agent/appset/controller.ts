@@ -6,16 +6,16 @@ import { instanceOf } from "../project/instance.ts";
 import { Places, type Scope } from "../project/namespace-scopes.ts";
 import { tenantOf } from "../project/tenant.ts";
 import type { Integrity, RepoAccess, RepoApi } from "../repo/types.ts";
-import { type LiveApplication, setOf } from "./application.ts";
-import { clusterWorld } from "./cluster-world.ts";
-import { asksPlugin, concerns } from "./concerns.ts";
 import { SetMetrics } from "./metrics.ts";
-import { APPLICATION_SET, reconcileSet, type SetDeps } from "./reconcile.ts";
-import { requeueMs } from "./requeue.ts";
-import { isRolling } from "./rollout.ts";
-import { markOf, sane } from "./sane.ts";
-import { failed, withTimes } from "./status.ts";
+import { type LiveApplication, setOf } from "./reconcile/application.ts";
+import { APPLICATION_SET, reconcileSet, type SetDeps } from "./reconcile/reconcile.ts";
+import { requeueMs } from "./reconcile/requeue.ts";
+import { isRolling } from "./reconcile/rollout.ts";
+import { markOf, sane } from "./reconcile/sane.ts";
+import { failed, withTimes } from "./reconcile/status.ts";
 import { APPSET, type ApplicationSet, type Generated } from "./types.ts";
+import { clusterWorld } from "./world/cluster-world.ts";
+import { asksPlugin, concerns } from "./world/concerns.ts";
 
 export interface SetControllerOptions {
   home: KubeClient;

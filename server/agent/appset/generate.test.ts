@@ -1,8 +1,8 @@
 import { again, done, stop } from "../../base/outcome.ts";
 import { generate } from "./generate.ts";
-import { matchPath } from "./path.ts";
+import { matchPath } from "./parameters/path.ts";
 import type { ApplicationSetSpec, Generator } from "./types.ts";
-import type { Cluster, World } from "./world.ts";
+import type { Cluster, World } from "./world/world.ts";
 
 const none = async () => stop("Nothing", "not here");
 const FILES: Record<string, string> = {

@@ -9,12 +9,12 @@ import { plugin } from "./generators/plugin.ts";
 import { pullRequest } from "./generators/pull-request.ts";
 import { scmProvider } from "./generators/scm-provider.ts";
 import { Work } from "./generators/work.ts";
-import { asLabels, type Params, replaceAll } from "./params.ts";
-import { fillTemplate, strategicMerge } from "./patch.ts";
-import { selectorOf } from "./selector.ts";
-import { misshapen } from "./shape.ts";
+import { asLabels, type Params, replaceAll } from "./parameters/params.ts";
+import { fillTemplate, strategicMerge } from "./parameters/patch.ts";
+import { selectorOf } from "./parameters/selector.ts";
+import { misshapen } from "./parameters/shape.ts";
 import { type Rendering, render } from "./template/render.ts";
-import { readYaml } from "./template/sprig-encode.ts";
+import { readYaml } from "./template/sprig/encode.ts";
 import { TemplateError } from "./template/value.ts";
 import {
   APPSET,
@@ -26,7 +26,7 @@ import {
   type Generator,
   type GeneratorName,
 } from "./types.ts";
-import type { World } from "./world.ts";
+import type { World } from "./world/world.ts";
 
 const FINALIZER = "resources-finalizer.argocd.argoproj.io";
 // A matrix may hold a matrix, and that one only plain generators.

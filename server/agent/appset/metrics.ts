@@ -1,5 +1,5 @@
 import { Gauge, Histogram, Registry } from "prom-client";
-import { setOf } from "./application.ts";
+import { setOf } from "./reconcile/application.ts";
 import type { ApplicationSet } from "./types.ts";
 
 /** What metrics look at when somebody asks for them. */

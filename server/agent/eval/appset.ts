@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Outcome, stop } from "../../base/outcome.ts";
 import { generate } from "../appset/generate.ts";
+import { validateSpec } from "../appset/reconcile/validate.ts";
 import { APPSET, type ApplicationSetSpec } from "../appset/types.ts";
-import { validateSpec } from "../appset/validate.ts";
-import { type Cluster, repositoryFiles, type World } from "../appset/world.ts";
+import { type Cluster, repositoryFiles, type World } from "../appset/world/world.ts";
 import { MemoryCache } from "../cache/memory.ts";
 import { RepoService } from "../repo/service.ts";
 

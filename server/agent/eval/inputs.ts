@@ -2,7 +2,7 @@ import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { describe, type KubeObject } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
 import type { ApplicationSet } from "../appset/types.ts";
-import type { Cluster } from "../appset/world.ts";
+import type { Cluster } from "../appset/world/world.ts";
 import type { Application } from "../controller/application.ts";
 import { Settings } from "../controller/settings.ts";
 

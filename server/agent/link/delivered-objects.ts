@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../kube/object.ts";
-import { setOf } from "../appset/application.ts";
+import { setOf } from "../appset/reconcile/application.ts";
 import { missingTenant, tenantOf } from "../project/tenant.ts";
 import { SECRET_TYPE } from "./credentials/secrets.ts";
 import { entriesIn, isPlaced } from "./entries.ts";

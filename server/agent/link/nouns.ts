@@ -2,7 +2,7 @@ import type { Outcome } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { APPLICATION_SET } from "../appset/reconcile/reconcile.ts";
 import type { AgentContext } from "./context.ts";
 import { putApplication, removeApplication } from "./deliveries/application.ts";
 import { putCluster } from "./deliveries/cluster.ts";

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import type { Reports } from "../../link/reports.ts";
-import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { APPLICATION_SET } from "../appset/reconcile/reconcile.ts";
 import { BY_ANNOTATION } from "../controller/tracking.ts";
 import type { AgentContext } from "./context.ts";
 import { SECRET_TYPE } from "./credentials/secrets.ts";

@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../kube/client.ts";
 import { RESOURCES } from "../../kube/path.ts";
-import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { APPLICATION_SET } from "../appset/reconcile/reconcile.ts";
 import { listed, Settings } from "../controller/settings.ts";
 import { listsNamespace } from "../project/namespaces.ts";
 

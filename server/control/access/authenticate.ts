@@ -1,7 +1,7 @@
 import type { Scope } from "../domain/scope.ts";
-import { type ApiKeyRow, OPERATOR, tryFindKeyByHash } from "../store/keys.ts";
-import { type SessionRow, tryFindSession } from "../store/sessions.ts";
-import type { Sql } from "../store/sql.ts";
+import type { Sql } from "../store/database/sql.ts";
+import { type ApiKeyRow, OPERATOR, tryFindKeyByHash } from "../store/identity/keys.ts";
+import { type SessionRow, tryFindSession } from "../store/identity/sessions.ts";
 import { parseCredential } from "./apikey.ts";
 import type { Actor } from "./decide.ts";
 import type { Signer } from "./signer.ts";

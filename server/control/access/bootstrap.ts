@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countAccountAdmins, insertKey, OPERATOR } from "../store/keys.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
+import { countAccountAdmins, insertKey, OPERATOR } from "../store/identity/keys.ts";
 import { ensureAccount } from "../store/store.ts";
 import { hashCredential, isApiKey, makeApiKey } from "./apikey.ts";
 

@@ -1,6 +1,6 @@
 import type { Access } from "../../../openapi/contract/operations.ts";
 import { contains, type Scope } from "../domain/scope.ts";
-import type { Role } from "../store/keys.ts";
+import type { Role } from "../store/identity/keys.ts";
 
 const RANK: Record<Role, number> = { viewer: 1, editor: 2, admin: 3 };
 

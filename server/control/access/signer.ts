@@ -11,15 +11,15 @@ import { ed25519Signer, makeEd25519 } from "../../base/crypto/ed25519.ts";
 import { canonical } from "../../base/json/canonical.ts";
 import { Secret } from "../../base/secret.ts";
 import type { SecretSource } from "../domain/webhook.ts";
+import type { Database, Tx } from "../store/database/sql.ts";
+import { writing } from "../store/database/writer.ts";
 import {
   addServiceKey,
   lockServiceKeys,
   readServiceKeys,
   type ServiceKeyRow,
   wrapServiceKey,
-} from "../store/servicekeys.ts";
-import type { Database, Tx } from "../store/sql.ts";
-import { writing } from "../store/writer.ts";
+} from "../store/identity/servicekeys.ts";
 import { MasterKeys } from "./master.ts";
 
 /** How long a worker may take to sign the nonce it was given. */

@@ -4,6 +4,7 @@ import express, { type Express, type Request } from "express";
 import { networkOf } from "../strangers/address.ts";
 import { refuseAtFront } from "./front/front.ts";
 import { validators } from "./front/validate.ts";
+import { answerBrokenRequests } from "./http/sockets.ts";
 import { admit } from "./request/admit.ts";
 import { begin } from "./request/begin.ts";
 import { carryOut } from "./request/carry-out.ts";
@@ -11,7 +12,6 @@ import { fail } from "./request/fail.ts";
 import { type State, stateOf } from "./request/state.ts";
 import { takeBody } from "./request/take-body.ts";
 import type { Services } from "./services.ts";
-import { answerBrokenRequests } from "./sockets.ts";
 
 export interface AppOptions {
   /** Check every answer against the contract too: in tests. */

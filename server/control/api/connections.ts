@@ -1,7 +1,7 @@
 import { validateCharts, validateConnection, validateRefs } from "../../../openapi/contract/validators.js";
 import type { Schemas } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
-import { askAgent } from "../tasks/ask.ts";
+import { askAgent } from "../tasks/questions/ask.ts";
 import type { TaskRow } from "../tasks/rows.ts";
 import { answerOf, asking, questionParams, requireAgentOf } from "./ask.ts";
 import { findObject } from "./nouns/find.ts";

@@ -1,5 +1,7 @@
 import { type Collection, type NounOperation, type NounRow, nouns } from "../../../openapi/contract/nouns.ts";
-import { getHealth, getMetrics, getReadiness, whoAmI } from "./account.ts";
+import { getHealth, getMetrics, getReadiness, whoAmI } from "./account/account.ts";
+import { createApiKey, deleteApiKey, listApiKeys } from "./account/apikeys.ts";
+import { rotateServiceKey } from "./account/servicekey.ts";
 import { renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./agents/install.ts";
 import {
   createAgentToken,
@@ -10,7 +12,6 @@ import {
   revokeDelegateToken,
   rotateDelegateToken,
 } from "./agents/tokens.ts";
-import { createApiKey, deleteApiKey, listApiKeys } from "./apikeys.ts";
 import {
   refreshApplication,
   rollbackApplication,
@@ -45,7 +46,6 @@ import { put } from "./nouns/put.ts";
 import { approveStep, rejectStep } from "./pipelines/approve.ts";
 import { getRun, listRuns } from "./pipelines/read.ts";
 import { cancelRun, runPipeline } from "./pipelines/run.ts";
-import { rotateServiceKey } from "./servicekey.ts";
 import type { Services } from "./services.ts";
 import { getTaskArtifact } from "./tasks/artifact.ts";
 import { cancelTask } from "./tasks/cancel.ts";

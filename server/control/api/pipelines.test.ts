@@ -1,5 +1,5 @@
 import { within } from "../../../test/within.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 import { onBothStores } from "../testing/database.ts";
 import { ask, eventually, startService, type TestService } from "../testing/service.ts";
 import { TestWorker } from "../testing/worker.ts";

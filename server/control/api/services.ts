@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 import type { Signer } from "../access/signer.ts";
 import type { Limits } from "../domain/limits.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 import type { Strangers } from "../strangers/strangers.ts";
-import type { Bounds } from "../tasks/bounds.ts";
-import type { Dispatchers } from "../tasks/dispatcher.ts";
 import type { Contacts } from "../tasks/presence.ts";
-import type { Questions } from "../tasks/questions.ts";
+import type { Questions } from "../tasks/questions/questions.ts";
+import type { Bounds } from "../tasks/queue/bounds.ts";
+import type { Dispatchers } from "../tasks/queue/dispatcher.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Webhooks } from "./webhooks/door.ts";
 

@@ -1,4 +1,4 @@
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 
 /** Waits for the next commit that touches one of some topics. What happens between two waits is remembered, so nothing is slept through. */
 export class Waiter {

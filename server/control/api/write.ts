@@ -3,9 +3,9 @@ import { nameOf } from "../access/authenticate.ts";
 import { Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";
 import { type AuditLine, addAudit, changesNoted } from "../store/audit.ts";
+import type { Sql } from "../store/database/sql.ts";
+import { type Writer, writing } from "../store/database/writer.ts";
 import { claimKey, storeAnswer } from "../store/idempotency.ts";
-import type { Sql } from "../store/sql.ts";
-import { type Writer, writing } from "../store/writer.ts";
 import type { Services } from "./services.ts";
 import type { AnyReply, Call } from "./typed.ts";
 

@@ -1,10 +1,10 @@
 import { canonical, digest } from "../../base/json/canonical.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
-import { clusterIdFaults } from "./cluster.ts";
 import { type DiscoveredCollection, nouns, type Schemas } from "./nouns.ts";
 import { fitting } from "./observe.ts";
+import { clusterIdFaults } from "./rules/cluster.ts";
+import { withDefaults } from "./rules/spec.ts";
 import { isSame, LABEL, type Scope } from "./scope.ts";
-import { withDefaults } from "./spec.ts";
 
 export type Origin = Schemas["Origin"];
 export type DiscoveredReport = Schemas["DiscoveredReport"];

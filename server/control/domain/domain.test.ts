@@ -3,8 +3,8 @@ import { whyNot } from "./explain.ts";
 import { nouns } from "./nouns.ts";
 import { observe, type Report, type Standing } from "./observe.ts";
 import { Problem } from "./problem.ts";
+import { checkRules, checkSchema, referencesIn, withDefaults } from "./rules/spec.ts";
 import { contains, keyOf, levelOf, resolveReference, upwards, workerName } from "./scope.ts";
-import { checkRules, checkSchema, referencesIn, withDefaults } from "./spec.ts";
 import { ENDED, type TaskEvent, type TaskState, transition } from "./tasks.ts";
 
 const account = { account: "a", org: "", project: "" };

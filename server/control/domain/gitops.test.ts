@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { ADA, BOB, CERTIFICATE, EVE, SSH_KEY } from "../../base/testing.ts";
 import { nouns } from "./nouns.ts";
 import type { Problem } from "./problem.ts";
-import { checkRules, checkSchema, type Spec, withDefaults } from "./spec.ts";
+import { checkRules, checkSchema, type Spec, withDefaults } from "./rules/spec.ts";
 
 type Noun =
   | "clusters"

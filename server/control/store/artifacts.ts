@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Row, Sql } from "./sql.ts";
+import type { Row, Sql } from "./database/sql.ts";
 
 /** A file that a task has left, without its bytes. */
 export interface ArtifactRow {

@@ -1,7 +1,7 @@
 import { changesBetween, type FieldChange } from "../domain/audit/changes.ts";
 import type { Scope } from "../domain/scope.ts";
-import { scopeTerms } from "./objects.ts";
-import type { Row, Sql } from "./sql.ts";
+import type { Row, Sql } from "./database/sql.ts";
+import { scopeTerms } from "./objects/objects.ts";
 
 export interface AuditLine {
   account: string;

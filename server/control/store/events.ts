@@ -1,5 +1,5 @@
 import type { Facets } from "../domain/lists/predicate.ts";
-import type { Row, Sql } from "./sql.ts";
+import type { Row, Sql } from "./database/sql.ts";
 
 export interface Event {
   version: number;

@@ -1,4 +1,4 @@
-import type { Row, Sql } from "./sql.ts";
+import type { Row, Sql } from "./database/sql.ts";
 
 /**
  * Claims a key for this transaction. A second request with the same key waits here until the first has committed or rolled back, and

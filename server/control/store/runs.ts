@@ -3,7 +3,7 @@ import type { PipelineSpec } from "../../../openapi/rules/pipelines/graph.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import type { RunState, RunStep } from "../domain/pipelines/advance.ts";
 import type { Scope } from "../domain/scope.ts";
-import type { Row, Sql } from "./sql.ts";
+import type { Row, Sql } from "./database/sql.ts";
 
 /** A run as it is stored. */
 export interface RunRow extends Scope {

@@ -4,17 +4,17 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { embeddedStores, onBothStores, templateStore } from "../testing/database.ts";
 import { eventually } from "../testing/service.ts";
+import { FolderInUse } from "./database/lock.ts";
+import { migrate, statements } from "./database/migrate.ts";
+import type { Database } from "./database/sql.ts";
+import { writing } from "./database/writer.ts";
 import { eventsAfter, logBounds, trimEvents } from "./events.ts";
 import { migrationsModule } from "./generate.ts";
 import { claimKey, storeAnswer } from "./idempotency.ts";
+import { useNonce } from "./identity/nonces.ts";
 import { listObjects } from "./lists/list.ts";
-import { FolderInUse } from "./lock.ts";
-import { migrate, statements } from "./migrate.ts";
-import { useNonce } from "./nonces.ts";
-import { insertObject, removeObject, tryFindObject, updateObject } from "./objects.ts";
-import type { Database } from "./sql.ts";
+import { insertObject, removeObject, tryFindObject, updateObject } from "./objects/objects.ts";
 import { ensureAccount, openStore } from "./store.ts";
-import { writing } from "./writer.ts";
 
 const scope = { account: "a", org: "", project: "" };
 

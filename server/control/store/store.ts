@@ -1,7 +1,7 @@
-import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
-import { migrate } from "./migrate.ts";
-import { openPostgres, type PostgresOptions } from "./postgres.ts";
-import type { Database } from "./sql.ts";
+import { type EmbeddedOptions, openEmbedded } from "./database/embedded.ts";
+import { migrate } from "./database/migrate.ts";
+import { openPostgres, type PostgresOptions } from "./database/postgres.ts";
+import type { Database } from "./database/sql.ts";
 
 export type StoreOptions = EmbeddedOptions | PostgresOptions;
 

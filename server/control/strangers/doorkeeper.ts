@@ -2,8 +2,8 @@ import { type Credential, parseCredential } from "../access/apikey.ts";
 import { authenticate, type Caller } from "../access/authenticate.ts";
 import type { Signer } from "../access/signer.ts";
 import { Problem } from "../domain/problem.ts";
-import { namesOf } from "../store/keys.ts";
-import type { Sql } from "../store/sql.ts";
+import type { Sql } from "../store/database/sql.ts";
+import { namesOf } from "../store/identity/keys.ts";
 import { Gate } from "./gate.ts";
 import { RollCall } from "./roll-call.ts";
 

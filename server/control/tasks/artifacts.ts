@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { Problem } from "../domain/problem.ts";
 import { type ArtifactRow, addPiece, dropUpload, newUpload, saveArtifact, sumArtifacts } from "../store/artifacts.ts";
-import type { SessionRow } from "../store/sessions.ts";
-import type { Database, Sql } from "../store/sql.ts";
+import type { Database, Sql } from "../store/database/sql.ts";
+import type { SessionRow } from "../store/identity/sessions.ts";
 import { lockHeld, stale } from "./complete.ts";
 
 const MIB = 1024 * 1024;

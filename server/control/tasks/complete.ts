@@ -1,8 +1,8 @@
 import type { Schemas } from "../domain/nouns.ts";
 import { Problem } from "../domain/problem.ts";
 import type { TaskState } from "../domain/tasks.ts";
-import type { SessionRow } from "../store/sessions.ts";
-import type { Database, Tx } from "../store/sql.ts";
+import type { Database, Tx } from "../store/database/sql.ts";
+import type { SessionRow } from "../store/identity/sessions.ts";
 import { type TaskRow, tryLockTask } from "./rows.ts";
 import { settle, settleHeld } from "./transition.ts";
 

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { ApprovalGiven } from "../domain/approval.ts";
 import type { Scope } from "../domain/scope.ts";
 import { type AuditLine, auditFrom, auditValues } from "../store/audit.ts";
-import { agentTopic } from "../store/deliveries.ts";
-import type { Database, Tx } from "../store/sql.ts";
+import type { Database, Tx } from "../store/database/sql.ts";
+import { agentTopic } from "../store/objects/deliveries.ts";
+import { shapeOf } from "./queue/shape.ts";
 import type { TaskRow } from "./rows.ts";
-import { shapeOf } from "./shape.ts";
 
 export interface NewTask extends Scope {
   kind: string;

@@ -1,6 +1,6 @@
 import { type Candidate, explain, type Reasons } from "../domain/explain.ts";
 import { contains, type Scope } from "../domain/scope.ts";
-import type { Row, Sql } from "../store/sql.ts";
+import type { Row, Sql } from "../store/database/sql.ts";
 import type { TaskRow } from "./rows.ts";
 
 /** So many workers are named; more would not be read. */

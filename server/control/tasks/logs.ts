@@ -1,7 +1,7 @@
 import type { Schemas } from "../domain/nouns.ts";
 import { ENDED } from "../domain/tasks.ts";
-import type { SessionRow } from "../store/sessions.ts";
-import type { Sql, Tx } from "../store/sql.ts";
+import type { Sql, Tx } from "../store/database/sql.ts";
+import type { SessionRow } from "../store/identity/sessions.ts";
 import { lockHeld, stale } from "./complete.ts";
 import type { TaskRow } from "./rows.ts";
 

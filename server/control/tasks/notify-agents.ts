@@ -1,4 +1,4 @@
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 import { createTaskRow } from "./create.ts";
 
 export const CHANGED = "repository.changed";

@@ -1,9 +1,9 @@
 import { canonical } from "../../base/json/canonical.ts";
-import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
-import { type SessionRow, touchWorkers } from "../store/sessions.ts";
-import type { Database } from "../store/sql.ts";
-import type { WorkerRow } from "../store/workers.ts";
-import { type Writer, writing } from "../store/writer.ts";
+import type { Database } from "../store/database/sql.ts";
+import { type Writer, writing } from "../store/database/writer.ts";
+import { type SessionRow, touchWorkers } from "../store/identity/sessions.ts";
+import type { WorkerRow } from "../store/identity/workers.ts";
+import { type Stored, tryFindByUid, updateObject } from "../store/objects/objects.ts";
 
 /** Agents beat every 5 s and poll; three silent beats mean away. */
 export const AWAY_SECONDS = 15;

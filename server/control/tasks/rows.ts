@@ -3,7 +3,7 @@ import type { Schemas } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { TaskState } from "../domain/tasks.ts";
 import type { ArtifactRow } from "../store/artifacts.ts";
-import type { Row, Sql } from "../store/sql.ts";
+import type { Row, Sql } from "../store/database/sql.ts";
 
 type Task = Schemas["Task"];
 

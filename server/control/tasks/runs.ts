@@ -2,10 +2,10 @@ import { ancestorsOf, type PipelineSpec } from "../../../openapi/rules/pipelines
 import { type ApprovalGiven, countApprovals } from "../domain/approval.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { advance, dueAt, type Move, type TaskNow } from "../domain/pipelines/advance.ts";
-import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
+import type { Database } from "../store/database/sql.ts";
+import { type Writer, writing } from "../store/database/writer.ts";
+import { type Stored, tryFindByUid, updateObject } from "../store/objects/objects.ts";
 import { dueRuns, insertRun, type RunRow, tryLockRun, updateRun } from "../store/runs.ts";
-import type { Database } from "../store/sql.ts";
-import { type Writer, writing } from "../store/writer.ts";
 import { createTaskRow } from "./create.ts";
 import { toTask, tryLockTask } from "./rows.ts";
 import { settle } from "./transition.ts";

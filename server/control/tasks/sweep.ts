@@ -1,7 +1,7 @@
 import { explain, summarize } from "../domain/explain.ts";
 import { contains } from "../domain/scope.ts";
 import type { TaskEvent } from "../domain/tasks.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 import type { Completed } from "./complete.ts";
 import { candidates } from "./explain.ts";
 import { tryLockTask } from "./rows.ts";

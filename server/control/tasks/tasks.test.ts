@@ -1,21 +1,21 @@
 import type { Scope } from "../domain/scope.ts";
-import type { SessionRow } from "../store/sessions.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
+import { writing } from "../store/database/writer.ts";
+import type { SessionRow } from "../store/identity/sessions.ts";
 import { ensureAccount } from "../store/store.ts";
-import { writing } from "../store/writer.ts";
 import { onBothStores } from "../testing/database.ts";
 import { openDelegate, type SessionOptions } from "../testing/sessions.ts";
 import { completeTaskRow } from "./complete.ts";
 import { createTaskRow, type NewTask } from "./create.ts";
 import { explainTask } from "./explain.ts";
-import { cancelledOf, LEASE_SECONDS, renewLeases, repeatLeases } from "./lease.ts";
 import { appendLogs, MAX_LOG_BYTES, readLogs } from "./logs.ts";
 import { markAway } from "./presence.ts";
-import { Queue } from "./queue-snapshot.ts";
+import { cancelledOf, LEASE_SECONDS, renewLeases, repeatLeases } from "./queue/lease.ts";
+import { Queue } from "./queue/queue-snapshot.ts";
+import { standingsOf } from "./queue/worker-state.ts";
 import { attemptsOf, type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
 import { sweepTasks } from "./sweep.ts";
 import { settle } from "./transition.ts";
-import { standingsOf } from "./worker-state.ts";
 
 const root: Scope = { account: "a", org: "", project: "" };
 const o1: Scope = { account: "a", org: "o1", project: "" };

@@ -1,7 +1,7 @@
 import { ENDED, type TaskEvent, type TaskState, type Transition, transition } from "../domain/tasks.ts";
-import type { Row, Tx } from "../store/sql.ts";
+import type { Row, Tx } from "../store/database/sql.ts";
 import { announce } from "./create.ts";
-import { AVOID_SECONDS } from "./lease.ts";
+import { AVOID_SECONDS } from "./queue/lease.ts";
 import type { TaskRow } from "./rows.ts";
 
 export interface Settled {

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findPostgres, type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
-import { dumpTemplate } from "../store/embedded.ts";
+import { dumpTemplate } from "../store/database/embedded.ts";
+import { migrate } from "../store/database/migrate.ts";
+import type { Database, FakeClock } from "../store/database/sql.ts";
 import { migrations } from "../store/generated/migrations.ts";
-import { migrate } from "../store/migrate.ts";
-import type { Database, FakeClock } from "../store/sql.ts";
 import { openStore } from "../store/store.ts";
 
 /** The migrated, empty embedded store, made once for each state of the migrations and kept in node_modules/.cache. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PATIENCE_MS } from "../../../test/within.ts";
 import { type Running, startServer } from "../main.ts";
 import { readSettings } from "../settings.ts";
-import type { Database } from "../store/sql.ts";
+import type { Database } from "../store/database/sql.ts";
 import { openStore } from "../store/store.ts";
 import { templateStore } from "./database.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Scope } from "../domain/scope.ts";
-import { insertObject } from "../store/objects.ts";
-import { openSessionRow, type SessionRow, tryFindSession } from "../store/sessions.ts";
-import type { Database } from "../store/sql.ts";
-import { insertWorker } from "../store/workers.ts";
-import { writing } from "../store/writer.ts";
+import type { Database } from "../store/database/sql.ts";
+import { writing } from "../store/database/writer.ts";
+import { openSessionRow, type SessionRow, tryFindSession } from "../store/identity/sessions.ts";
+import { insertWorker } from "../store/identity/workers.ts";
+import { insertObject } from "../store/objects/objects.ts";
 
 export interface SessionOptions {
   tags?: string[];

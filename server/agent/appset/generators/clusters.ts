@@ -1,10 +1,10 @@
 import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../../base/cloud/home-cluster.ts";
 import { done } from "../../../base/outcome.ts";
-import { addValues, type Params } from "../params.ts";
-import { isEmptySelector, selectorOf } from "../selector.ts";
-import { normalize } from "../template/names.ts";
+import { addValues, type Params } from "../parameters/params.ts";
+import { isEmptySelector, selectorOf } from "../parameters/selector.ts";
+import { normalize } from "../template/sprig/names.ts";
 import { StringMap, type ValueMap } from "../template/value.ts";
-import type { Cluster } from "../world.ts";
+import type { Cluster } from "../world/world.ts";
 import type { Generate } from "./context.ts";
 
 const IN_CLUSTER = { name: HOME_NAME, server: HOME_SERVER };

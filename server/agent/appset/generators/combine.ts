@@ -1,5 +1,5 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { asTexts, overlay, type Params } from "../params.ts";
+import { asTexts, overlay, type Params } from "../parameters/params.ts";
 import { copyOf, TemplateError, toJson, type ValueMap } from "../template/value.ts";
 import { APPSET, type Free, type Generator } from "../types.ts";
 import { type GeneratorContext, MAX_PARAMS } from "./context.ts";

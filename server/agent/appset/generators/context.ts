@@ -1,8 +1,8 @@
 import type { Outcome } from "../../../base/outcome.ts";
-import type { Params } from "../params.ts";
+import type { Params } from "../parameters/params.ts";
 import type { Rendering } from "../template/render.ts";
 import type { Free } from "../types.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 import type { Work } from "./work.ts";
 
 /** What every generator knows of the set it works for. */

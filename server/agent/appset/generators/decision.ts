@@ -1,6 +1,6 @@
 import { HOME_NAME, HOME_SERVER } from "../../../base/cloud/home-cluster.ts";
 import { done, stop } from "../../../base/outcome.ts";
-import { addValues, type Params } from "../params.ts";
+import { addValues, type Params } from "../parameters/params.ts";
 import { APPSET, type Free } from "../types.ts";
 import type { Generate } from "./context.ts";
 

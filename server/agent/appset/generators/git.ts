@@ -1,10 +1,10 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { addValues, flatten, type Params } from "../params.ts";
-import { matchPath } from "../path.ts";
+import { addValues, flatten, type Params } from "../parameters/params.ts";
+import { matchPath } from "../parameters/path.ts";
 import { text } from "../template/format.ts";
-import { normalize } from "../template/names.ts";
-import { readYaml } from "../template/sprig-encode.ts";
-import { base, dir } from "../template/sprig-paths.ts";
+import { readYaml } from "../template/sprig/encode.ts";
+import { normalize } from "../template/sprig/names.ts";
+import { base, dir } from "../template/sprig/paths.ts";
 import { byBytes, fromJson, isMap, TemplateError, type Value, type ValueMap } from "../template/value.ts";
 import { APPSET, type Free } from "../types.ts";
 import type { Generate, GeneratorContext } from "./context.ts";

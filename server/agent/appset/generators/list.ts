@@ -1,6 +1,6 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Params } from "../params.ts";
-import { readYaml } from "../template/sprig-encode.ts";
+import type { Params } from "../parameters/params.ts";
+import { readYaml } from "../template/sprig/encode.ts";
 import { fromJson, isMap, TemplateError } from "../template/value.ts";
 import { APPSET } from "../types.ts";
 import type { Generate } from "./context.ts";

@@ -1,9 +1,9 @@
 import { done, stop } from "../../../base/outcome.ts";
-import { ask } from "../http.ts";
-import { addValues, flatten, type Params } from "../params.ts";
+import { addValues, flatten, type Params } from "../parameters/params.ts";
 import { text } from "../template/format.ts";
 import { fromJson, isMap } from "../template/value.ts";
 import { APPSET } from "../types.ts";
+import { ask } from "../world/http.ts";
 import { type Generate, MAX_PARAMS } from "./context.ts";
 
 /** `plugin`: a service of the user's answers with the parameters. Its address and token are in a ConfigMap and a Secret. */

@@ -1,9 +1,9 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { PULLS } from "../hosts/table.ts";
-import { HTTP } from "../http.ts";
-import { addValues, type Params } from "../params.ts";
-import { access, found, type Pull, readAll, slug } from "../scm.ts";
+import { addValues, type Params } from "../parameters/params.ts";
 import { APPSET, type Free } from "../types.ts";
+import { HTTP } from "../world/http.ts";
+import { access, found, type Pull, readAll, slug } from "../world/scm.ts";
 import type { Generate, GeneratorContext } from "./context.ts";
 
 interface Filter {

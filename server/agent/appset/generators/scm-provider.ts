@@ -1,10 +1,10 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { SCM } from "../hosts/table.ts";
-import type { Ask } from "../http.ts";
-import { addValues, type Params } from "../params.ts";
-import { access, type Branch, type Browse, found, type Repository, readAll } from "../scm.ts";
-import { normalize } from "../template/names.ts";
+import { addValues, type Params } from "../parameters/params.ts";
+import { normalize } from "../template/sprig/names.ts";
 import { APPSET, type Free } from "../types.ts";
+import type { Ask } from "../world/http.ts";
+import { access, type Branch, type Browse, found, type Repository, readAll } from "../world/scm.ts";
 import { type Generate, MAX_PARAMS } from "./context.ts";
 
 interface Filter {

@@ -1,6 +1,6 @@
 import { generate } from "../generate.ts";
 import type { ApplicationSetSpec } from "../types.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 import { Work } from "./work.ts";
 
 const world = { clusters: () => [] } as unknown as World;

@@ -1,7 +1,7 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host } from "../scm.ts";
 import type { Free } from "../types.ts";
+import { type Ask, ask as askOne, askPages, HTTP } from "../world/http.ts";
+import { type Branch, branchesFrom, type Host } from "../world/scm.ts";
 
 export const AZURE_DEVOPS_API = "https://dev.azure.com";
 

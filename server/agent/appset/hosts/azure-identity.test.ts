@@ -7,7 +7,7 @@ import { type Clouds, startClouds } from "../../../../test/servers/clouds.ts";
 import { stop } from "../../../base/outcome.ts";
 import { generate } from "../generate.ts";
 import type { ApplicationSetSpec } from "../types.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "azure-identity-"));
 const before = { ...process.env };

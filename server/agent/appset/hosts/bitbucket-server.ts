@@ -1,7 +1,7 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host, idOf, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
+import { type Ask, ask as askOne, askPages, HTTP } from "../world/http.ts";
+import { type Branch, branchesFrom, type Host, idOf, type Repository } from "../world/scm.ts";
 import { exists } from "./github.ts";
 
 interface Paged {

@@ -1,7 +1,7 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Ask, ask as askOne, askPages } from "../http.ts";
-import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
+import { type Ask, ask as askOne, askPages } from "../world/http.ts";
+import { type Branch, branchesFrom, type Host, type Repository } from "../world/scm.ts";
 import { exists } from "./github.ts";
 
 export const BITBUCKET_API = "https://api.bitbucket.org/2.0";

@@ -2,7 +2,7 @@ import { type Aws, startAws } from "../../../../test/servers/aws.ts";
 import { done, stop } from "../../../base/outcome.ts";
 import { generate } from "../generate.ts";
 import type { ApplicationSetSpec } from "../types.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 const ID = "AKIAAGENT";
 const KEY = "a/secret+access/key+of/forty+characters01";

@@ -1,9 +1,9 @@
 import { agentKeys } from "../../../base/cloud/aws-agent.ts";
 import { awsSigned } from "../../../base/cloud/aws-sign.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Ask, ask as askOne, HTTP, MAX_PAGES } from "../http.ts";
-import type { Branch, Browse, Provider, Repository } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
+import { type Ask, ask as askOne, HTTP, MAX_PAGES } from "../world/http.ts";
+import type { Branch, Browse, Provider, Repository } from "../world/scm.ts";
 import { AGENT_IDENTITY } from "./sign-in.ts";
 
 const REGION = /^[a-z]{2}[a-z0-9-]{2,30}$/;

@@ -2,11 +2,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type GithubApp, startGithubApp } from "../../../../test/servers/github-app.ts";
 import { done, stop } from "../../../base/outcome.ts";
-import { appOf } from "../cluster-world.ts";
 import { generate } from "../generate.ts";
-import { access } from "../scm.ts";
 import type { ApplicationSetSpec, Free } from "../types.ts";
-import type { World } from "../world.ts";
+import { appOf } from "../world/cluster-world.ts";
+import { access } from "../world/scm.ts";
+import type { World } from "../world/world.ts";
 import { SCM } from "./table.ts";
 
 let app: GithubApp;

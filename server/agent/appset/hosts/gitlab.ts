@@ -1,7 +1,7 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { askAll, ask as askOne, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host, idOf } from "../scm.ts";
 import type { Free } from "../types.ts";
+import { askAll, ask as askOne, HTTP } from "../world/http.ts";
+import { type Branch, branchesFrom, type Host, idOf } from "../world/scm.ts";
 
 export const GITLAB_API = "https://gitlab.com/";
 

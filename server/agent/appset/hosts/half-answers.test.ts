@@ -4,7 +4,7 @@ import { done, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
 import { generate } from "../generate.ts";
 import type { ApplicationSetSpec, Free } from "../types.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 type Said = [status: number, body: unknown, headers?: Record<string, string>];
 let server: Server;

@@ -2,8 +2,8 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { azureToken } from "../../repo/auth/azure.ts";
 import { githubToken } from "../../repo/auth/github-app.ts";
 import { redactUrl } from "../../repo/url.ts";
-import type { Asker, Provider } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
+import type { Asker, Provider } from "../world/scm.ts";
 import { GITHUB_API } from "./github.ts";
 
 type SignIn = Provider<unknown>["signIn"];

@@ -1,4 +1,4 @@
-import type { Browse, Provider, Review } from "../scm.ts";
+import type { Browse, Provider, Review } from "../world/scm.ts";
 import { AZURE_DEVOPS_API, azureDevOps } from "./azure-devops.ts";
 import { BITBUCKET_API, bitbucket } from "./bitbucket.ts";
 import { bitbucketServer } from "./bitbucket-server.ts";

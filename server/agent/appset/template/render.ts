@@ -2,13 +2,13 @@ import { parse, type Template } from "../../../../openapi/rules/template/templat
 import { BUILTINS } from "./builtins.ts";
 import { execute, type MissingKey } from "./exec.ts";
 import type { FunctionTable } from "./function.ts";
-import { CRYPTO } from "./sprig-crypto.ts";
-import { DATES } from "./sprig-dates.ts";
-import { ENCODE } from "./sprig-encode.ts";
-import { LISTS } from "./sprig-lists.ts";
-import { MATH } from "./sprig-math.ts";
-import { PATHS } from "./sprig-paths.ts";
-import { STRINGS } from "./sprig-strings.ts";
+import { CRYPTO } from "./sprig/crypto.ts";
+import { DATES } from "./sprig/dates.ts";
+import { ENCODE } from "./sprig/encode.ts";
+import { LISTS } from "./sprig/lists.ts";
+import { MATH } from "./sprig/math.ts";
+import { PATHS } from "./sprig/paths.ts";
+import { STRINGS } from "./sprig/strings.ts";
 import { TemplateError, type ValueMap } from "./value.ts";
 
 /** Every function of a Go template here, by name. Nothing of this program's surroundings can be asked with them. */

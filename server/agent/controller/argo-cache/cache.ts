@@ -11,10 +11,10 @@ import { clusterInfo } from "./clusters.ts";
 import { Connection } from "./connection.ts";
 import { Entries, type Written } from "./entries.ts";
 import { channelOf, clusterKey, encode, storedKey } from "./format.ts";
-import { Hosts } from "./hosts.ts";
 import { type CacheAccess, type CacheOptions, readCacheAccess, readCacheOptions } from "./options.ts";
 import { Schedule } from "./schedule.ts";
 import { SharedLists } from "./shared-lists.ts";
+import { Hosts } from "./tree/hosts.ts";
 
 export interface ArgoCacheOptions {
   deps: Deps;

@@ -6,14 +6,14 @@ import type { Destination } from "../destination.ts";
 import type { Memory } from "../memory.ts";
 import type { Connection } from "./connection.ts";
 import { channelOf, encode, encodeList, MAX_ENTRY, managedKey, storedKey, treeKey } from "./format.ts";
-import type { Hosts } from "./hosts.ts";
 import { fingerprint, managedResources } from "./managed.ts";
-import type { ResourceNode } from "./node.ts";
 import type { CacheAccess, CacheOptions } from "./options.ts";
-import { partsOf } from "./parts.ts";
 import type { Entry } from "./schedule.ts";
 import type { SharedLists } from "./shared-lists.ts";
-import { orphanNodes, shardsOf, treeNodes } from "./tree.ts";
+import type { Hosts } from "./tree/hosts.ts";
+import type { ResourceNode } from "./tree/node.ts";
+import { partsOf } from "./tree/parts.ts";
+import { orphanNodes, shardsOf, treeNodes } from "./tree/tree.ts";
 
 export interface EntriesOptions {
   deps: Deps;

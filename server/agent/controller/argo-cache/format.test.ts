@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { apiVersions, shortVersion } from "./clusters.ts";
 import { channelOf, clusterKey, encode, encodeList, managedKey, storedKey, treeKey } from "./format.ts";
 import { readCacheAccess, readCacheOptions } from "./options.ts";
-import { shardsOf } from "./tree.ts";
+import { shardsOf } from "./tree/tree.ts";
 
 test("keys are those that Argo CD's cache has, and the channel has no ending", () => {
   expect([

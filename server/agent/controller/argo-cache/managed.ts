@@ -6,7 +6,7 @@ import { attempt, comparing, countedOf } from "../compare/compare.ts";
 import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { hideSecrets } from "./mask.ts";
-import { isSecret, type Part } from "./parts.ts";
+import { isSecret, type Part } from "./tree/parts.ts";
 
 /** One object's states, each as the text of its JSON; one that is absent is the text `null`. */
 export interface ResourceDiff {

@@ -1,4 +1,4 @@
-import type { ResourceNode } from "./node.ts";
+import type { ResourceNode } from "./tree/node.ts";
 
 /** What is known of an application's entries. */
 export interface Entry {

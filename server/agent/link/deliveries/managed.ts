@@ -4,7 +4,7 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
-import { setOf } from "../../appset/application.ts";
+import { setOf } from "../../appset/reconcile/application.ts";
 import { TENANT } from "../../project/tenant.ts";
 import type { AgentContext } from "../context.ts";
 import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from "../names.ts";

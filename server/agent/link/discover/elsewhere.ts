@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import { watch } from "../../../kube/watch.ts";
-import { APPLICATION_SET } from "../../appset/reconcile.ts";
+import { APPLICATION_SET } from "../../appset/reconcile/reconcile.ts";
 import { Settings } from "../../controller/settings.ts";
 import { placeOfInstance } from "../../project/instance.ts";
 import { Places, type Scope } from "../../project/namespace-scopes.ts";

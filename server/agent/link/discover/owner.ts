@@ -1,5 +1,5 @@
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
-import { setOf } from "../../appset/application.ts";
+import { setOf } from "../../appset/reconcile/application.ts";
 import { ownerOf, type Tracking } from "../../controller/tracking.ts";
 import { instanceOf, placeOfInstance } from "../../project/instance.ts";
 

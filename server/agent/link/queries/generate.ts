@@ -1,11 +1,11 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { RESOURCES } from "../../../kube/path.ts";
-import { isOwned } from "../../appset/application.ts";
-import { clusterWorld } from "../../appset/cluster-world.ts";
 import { generate } from "../../appset/generate.ts";
-import { withEnding } from "../../appset/names.ts";
+import { isOwned } from "../../appset/reconcile/application.ts";
+import { withEnding } from "../../appset/reconcile/names.ts";
+import { validateSpec } from "../../appset/reconcile/validate.ts";
 import type { ApplicationSet, Generated } from "../../appset/types.ts";
-import { validateSpec } from "../../appset/validate.ts";
+import { clusterWorld } from "../../appset/world/cluster-world.ts";
 import { lookIntegrity } from "../../controller/config/integrity.ts";
 import { lookAccess } from "../../controller/loop/look.ts";
 import { tenantOf } from "../../project/tenant.ts";

@@ -2,7 +2,7 @@ import { type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
-import { APPLICATION_SET } from "../../appset/reconcile.ts";
+import { APPLICATION_SET } from "../../appset/reconcile/reconcile.ts";
 import type { ChartLookup } from "../../controller/deps.ts";
 import type { RepoApi } from "../../repo/types.ts";
 import type { AgentContext } from "../context.ts";

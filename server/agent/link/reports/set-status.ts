@@ -1,6 +1,6 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { setOf } from "../../appset/application.ts";
+import { setOf } from "../../appset/reconcile/application.ts";
 import { defined } from "../deliveries/spec.ts";
 import { MARK } from "../names.ts";
 

@@ -12,7 +12,7 @@ import {
 import type { InstallValues } from "../../../../modules/install/values.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
-import type { Stored } from "../../store/objects.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import { findObject } from "../nouns/find.ts";
 import { isGuess } from "../origin.ts";
 import type { Services } from "../services.ts";

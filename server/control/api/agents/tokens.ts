@@ -4,9 +4,16 @@ import { tryParseDuration } from "../../../base/lang/duration.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
-import { expireToken, insertToken, listTokens, revokeToken, type TokenRow, tryLockToken } from "../../store/tokens.ts";
-import { endWorkersOf } from "../../store/workers.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import {
+  expireToken,
+  insertToken,
+  listTokens,
+  revokeToken,
+  type TokenRow,
+  tryLockToken,
+} from "../../store/identity/tokens.ts";
+import { endWorkersOf } from "../../store/identity/workers.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";

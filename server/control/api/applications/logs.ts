@@ -3,12 +3,12 @@ import { tryParseDuration } from "../../../base/lang/duration.ts";
 import { nameOf, stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
-import { type Line, linesOf } from "../../tasks/log-stream.ts";
+import { type Line, linesOf } from "../../tasks/questions/log-stream.ts";
 import type { TaskRow } from "../../tasks/rows.ts";
 import { questionParams, requireAgentOf } from "../ask.ts";
+import { EventStream } from "../http/stream.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
-import { EventStream } from "../stream.ts";
 import type { Call, Handler } from "../typed.ts";
 import { acceptedLine } from "../write.ts";
 

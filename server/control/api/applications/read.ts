@@ -7,7 +7,7 @@ import {
   validateResourceTree,
   validateRevisionInfo,
 } from "../../../../openapi/contract/validators.js";
-import { askAgent, type Question } from "../../tasks/ask.ts";
+import { askAgent, type Question } from "../../tasks/questions/ask.ts";
 import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";

@@ -2,7 +2,7 @@ import { validateLiveResource } from "../../../../openapi/contract/validators.js
 import { nameOf } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
-import { askAgent } from "../../tasks/ask.ts";
+import { askAgent } from "../../tasks/questions/ask.ts";
 import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";

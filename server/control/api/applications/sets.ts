@@ -1,5 +1,5 @@
 import { validateGeneratedApplications } from "../../../../openapi/contract/validators.js";
-import { askAgent } from "../../tasks/ask.ts";
+import { askAgent } from "../../tasks/questions/ask.ts";
 import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 import type { Schemas } from "../../domain/nouns.ts";
-import type { Row } from "../../store/sql.ts";
+import type { Row } from "../../store/database/sql.ts";
 
 /** A line of the audit trail on the wire, in the export, and in the files that the sweeper writes. */
 export function viewAudit(r: Row): Schemas["AuditEntry"] {

@@ -1,7 +1,7 @@
 import { addressOf } from "../../domain/services/placed.ts";
-import { insertObjects, type NewObject } from "../../store/objects.ts";
+import { writing } from "../../store/database/writer.ts";
+import { insertObjects, type NewObject } from "../../store/objects/objects.ts";
 import { readMatrix } from "../../store/services/matrix.ts";
-import { writing } from "../../store/writer.ts";
 import { startService, type TestService } from "../../testing/service.ts";
 
 let s: TestService;

@@ -1,5 +1,5 @@
 import { Problem } from "../../domain/problem.ts";
-import { tryFindObject } from "../../store/objects.ts";
+import { tryFindObject } from "../../store/objects/objects.ts";
 import type { Deployment } from "../../store/services/deployments.ts";
 import { rollbackApplication } from "../applications/actions.ts";
 import type { Services } from "../services.ts";

@@ -1,11 +1,11 @@
 import { type DiscoveredCollection, isDelivered, isDiscovered, type Schemas } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
 import { contains, isSame, type Scope, workerName } from "../../domain/scope.ts";
-import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { type Delivered, liveNameOf, tryFindTaken } from "../../store/shown.ts";
-import { type LiveKey, sightingsOf, textOf, tryFindShown } from "../../store/sightings.ts";
-import type { Sql } from "../../store/sql.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import { type Stored, tryFindByUid } from "../../store/objects/objects.ts";
+import { type Delivered, liveNameOf, tryFindTaken } from "../../store/objects/shown.ts";
+import { type LiveKey, sightingsOf, textOf, tryFindShown } from "../../store/objects/sightings.ts";
 import { ownerOf } from "./owners.ts";
 import { homeOf, moveTo } from "./place.ts";
 

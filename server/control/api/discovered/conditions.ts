@@ -1,9 +1,9 @@
 import { canonical } from "../../../base/json/canonical.ts";
 import { reportedConditions } from "../../domain/conditions.ts";
 import type { Schemas } from "../../domain/nouns.ts";
-import { tryFindByUid, updateObject } from "../../store/objects.ts";
-import type { SessionRow } from "../../store/sessions.ts";
-import { writing } from "../../store/writer.ts";
+import { writing } from "../../store/database/writer.ts";
+import type { SessionRow } from "../../store/identity/sessions.ts";
+import { tryFindByUid, updateObject } from "../../store/objects/objects.ts";
 import type { Services } from "../services.ts";
 
 /** Stores the agent's own conditions; an unchanged list writes nothing. */

@@ -6,7 +6,9 @@ import { type DiscoveredReport, digestOf, idsFor, type Listed, type Shown, shown
 import type { Schemas } from "../../domain/nouns.ts";
 import { differs } from "../../domain/observe.ts";
 import { isSame, type Scope } from "../../domain/scope.ts";
-import { tryFindDelivery } from "../../store/deliveries.ts";
+import { type Writer, writing } from "../../store/database/writer.ts";
+import type { SessionRow } from "../../store/identity/sessions.ts";
+import { tryFindDelivery } from "../../store/objects/deliveries.ts";
 import {
   idText,
   insertObjects,
@@ -15,12 +17,10 @@ import {
   takenIds,
   tryFindByUid,
   updateObject,
-} from "../../store/objects.ts";
+} from "../../store/objects/objects.ts";
+import { deliveredAmong } from "../../store/objects/shown.ts";
+import * as sightings from "../../store/objects/sightings.ts";
 import { recordDeployments } from "../../store/services/record.ts";
-import type { SessionRow } from "../../store/sessions.ts";
-import { deliveredAmong } from "../../store/shown.ts";
-import * as sightings from "../../store/sightings.ts";
-import { type Writer, writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
 import { homeOf, moveTo, placeIn, removeShown, type Scopes, scopesOf } from "./place.ts";
 

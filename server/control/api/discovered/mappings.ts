@@ -1,11 +1,11 @@
 import { invalid, Problem } from "../../domain/problem.ts";
+import type { Spec } from "../../domain/rules/spec.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
-import type { Spec } from "../../domain/spec.ts";
-import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { mappingsOf, scopeExists, shownAfter, shownIn } from "../../store/shown.ts";
-import { endRescope, type LiveKey, rescopesOf, type Sighting } from "../../store/sightings.ts";
-import type { Sql } from "../../store/sql.ts";
-import { type Writer, writing } from "../../store/writer.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { type Writer, writing } from "../../store/database/writer.ts";
+import { type Stored, tryFindByUid } from "../../store/objects/objects.ts";
+import { mappingsOf, scopeExists, shownAfter, shownIn } from "../../store/objects/shown.ts";
+import { endRescope, type LiveKey, rescopesOf, type Sighting } from "../../store/objects/sightings.ts";
 import type { Services } from "../services.ts";
 import { moveTo, rescopeOne, scopesOf, TENANT } from "./place.ts";
 

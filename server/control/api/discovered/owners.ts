@@ -1,8 +1,8 @@
 import type { Schemas } from "../../domain/nouns.ts";
 import { contains } from "../../domain/scope.ts";
-import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { tryFindOwner } from "../../store/shown.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { type Stored, tryFindByUid } from "../../store/objects/objects.ts";
+import { tryFindOwner } from "../../store/objects/shown.ts";
 import { homeOf } from "./place.ts";
 
 /**

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { canonical } from "../../../base/json/canonical.ts";
 import { type DiscoveredReport, idsFor, mappingFor, referenceTo } from "../../domain/discover.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import type { Writer } from "../../store/database/writer.ts";
 import {
   relocateObject,
   removeObject,
@@ -9,11 +11,9 @@ import {
   tryFindByUid,
   tryFindObject,
   updateObject,
-} from "../../store/objects.ts";
-import { type Delivered, mappingsOf, scopeExists, tryFindDelivered } from "../../store/shown.ts";
-import { dropSighting, type Sighting, textOf } from "../../store/sightings.ts";
-import type { Sql } from "../../store/sql.ts";
-import type { Writer } from "../../store/writer.ts";
+} from "../../store/objects/objects.ts";
+import { type Delivered, mappingsOf, scopeExists, tryFindDelivered } from "../../store/objects/shown.ts";
+import { dropSighting, type Sighting, textOf } from "../../store/objects/sightings.ts";
 
 /** The namespace in which an agent keeps what it is given. */
 export const homeOf = (agent: Stored): string => agent.spec.namespace ?? "outpost-agent";

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseCredential } from "../../access/apikey.ts";
 import { Problem } from "../../domain/problem.ts";
 import { networkOf } from "../../strangers/address.ts";
-import { checkAccept } from "../accept.ts";
+import { checkAccept } from "../http/accept.ts";
 import { findRoute, type Route } from "../route.ts";
 import type { Services } from "../services.ts";
 import { refuse } from "./refuse.ts";

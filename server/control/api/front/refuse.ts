@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProblemCode } from "../../../../openapi/contract/codes.ts";
 import type { Problem } from "../../domain/problem.ts";
-import { hasBody } from "../body.ts";
-import { answerEarly } from "../early-response.ts";
+import { hasBody } from "../http/body.ts";
+import { answerEarly } from "../http/early-response.ts";
 import { isOverTls } from "../origin.ts";
 import type { Route } from "../route.ts";
 import type { Services } from "../services.ts";

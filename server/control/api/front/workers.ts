@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { Problem } from "../../domain/problem.ts";
 import { MADE_ROOM } from "../../strangers/bodies.ts";
-import { checkContentType } from "../accept.ts";
-import { hasBody, readBody } from "../body.ts";
+import { checkContentType } from "../http/accept.ts";
+import { hasBody, readBody } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { workerGreeting } from "../worker/hello.ts";
 import { record } from "./record.ts";

@@ -3,7 +3,7 @@ import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { listRows } from "../../store/lists/list.ts";
 import { readOrder } from "../../store/lists/order.ts";
 import { SUMMARY_COLUMNS, type Summary, toSummary } from "../../store/lists/summary.ts";
-import { COLUMNS, toStored } from "../../store/objects.ts";
+import { COLUMNS, toStored } from "../../store/objects/objects.ts";
 import { checkScopeExists, show } from "../nouns/find.ts";
 import { withLiveStatus } from "../nouns/live.ts";
 import type { Services } from "../services.ts";

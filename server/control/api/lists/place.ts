@@ -1,7 +1,7 @@
 import { Problem } from "../../domain/problem.ts";
+import type { Row } from "../../store/database/sql.ts";
 import { cursorTypeOf, type Order } from "../../store/lists/order.ts";
-import type { Row } from "../../store/sql.ts";
-import { readCursor, writeCursor } from "../cursor.ts";
+import { readCursor, writeCursor } from "../http/cursor.ts";
 
 const nameOf = ({ field, descending }: Order): string => (descending ? `-${field}` : field);
 

@@ -1,5 +1,5 @@
-import { insertObjects, type NewObject } from "../../store/objects.ts";
-import { writing } from "../../store/writer.ts";
+import { writing } from "../../store/database/writer.ts";
+import { insertObjects, type NewObject } from "../../store/objects/objects.ts";
 import { startService, type TestService } from "../../testing/service.ts";
 import { labelsText } from "./exposition.ts";
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { stillValid } from "../../access/authenticate.ts";
 import type { Scope } from "../../domain/scope.ts";
+import type { Row, Sql } from "../../store/database/sql.ts";
 import { listRows } from "../../store/lists/list.ts";
-import type { Row, Sql } from "../../store/sql.ts";
-import { drained } from "../drained.ts";
+import { drained } from "../http/drained.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";

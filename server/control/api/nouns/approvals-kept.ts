@@ -1,7 +1,7 @@
 import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
 import { weakenedBy } from "../../domain/pipelines/weakened.ts";
 import { Problem } from "../../domain/problem.ts";
-import type { Stored } from "../../store/objects.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import type { Call } from "../typed.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { Collection } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
-import type { Stored } from "../../store/objects.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import { applicationsOutside, linksOf } from "../../store/services/environments.ts";
-import type { Writer } from "../../store/writer.ts";
 import type { ReferenceTarget } from "./references.ts";
 
 /** Applications of an environment deploy only to the clusters that it links, if it links any: checked from both sides. */

@@ -1,8 +1,8 @@
 import { type Collection, nouns, type ObjectOf } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import { levelOf, type Scope } from "../../domain/scope.ts";
-import { type Stored, tryFindObject, view } from "../../store/objects.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { type Stored, tryFindObject, view } from "../../store/objects/objects.ts";
 
 /** The object, or the one answer for what is not there. */
 export async function findObject(sql: Sql, collection: Collection, scope: Scope, id: string): Promise<Stored> {

@@ -1,5 +1,5 @@
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
-import { etag, notModified } from "../preconditions.ts";
+import { etag, notModified } from "../http/preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { checkLevel, findObject, show } from "./find.ts";

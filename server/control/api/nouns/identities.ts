@@ -1,6 +1,6 @@
-import type { Stored } from "../../store/objects.ts";
-import { removeWorkers, workersOf } from "../../store/workers.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import { removeWorkers, workersOf } from "../../store/identity/workers.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 
 /** Ends the sessions of an agent's or delegate's workers, and makes its enrolment tokens worthless. */
 export async function removeIdentities(w: Writer, found: Stored): Promise<void> {

@@ -1,8 +1,8 @@
 import { type Collection, isDiscovered } from "../../domain/nouns.ts";
-import type { Stored } from "../../store/objects.ts";
-import { countsShown } from "../../store/sightings.ts";
-import type { Sql } from "../../store/sql.ts";
-import { type WorkerRow, workersOf } from "../../store/workers.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { type WorkerRow, workersOf } from "../../store/identity/workers.ts";
+import type { Stored } from "../../store/objects/objects.ts";
+import { countsShown } from "../../store/objects/sightings.ts";
 import { withOwners } from "../discovered/owners.ts";
 
 /**

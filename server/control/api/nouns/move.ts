@@ -1,9 +1,9 @@
 import { isDelivered, type Noun } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
-import type { Spec } from "../../domain/spec.ts";
-import { giveUp, keepDeliveries, renewDelivery, renewUid, restartAge } from "../../store/moves.ts";
-import type { Stored } from "../../store/objects.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Spec } from "../../domain/rules/spec.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import { giveUp, keepDeliveries, renewDelivery, renewUid, restartAge } from "../../store/objects/moves.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import { removeIdentities } from "./identities.ts";
 import { findAgentOf } from "./references.ts";
 

@@ -1,7 +1,7 @@
 import { withMoved } from "../../domain/moved.ts";
-import { type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
-import { partedFrom, referrersOf } from "../../store/references.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Writer } from "../../store/database/writer.ts";
+import { type Stored, tryFindByUid, updateObject } from "../../store/objects/objects.ts";
+import { partedFrom, referrersOf } from "../../store/objects/references.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   clusters: "cluster",

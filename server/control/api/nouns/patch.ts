@@ -2,7 +2,7 @@ import { mergePatch } from "../../../base/json/merge-patch.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { checkChange } from "../discovered/adopt.ts";
-import { checkIfMatch, etag } from "../preconditions.ts";
+import { checkIfMatch, etag } from "../http/preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";

@@ -1,13 +1,13 @@
 import { parseDocument } from "yaml";
 import { isTemplated, projectsOfSet } from "../../../../openapi/set-projects.ts";
-import { serves } from "../../domain/appproject.ts";
 import type { Collection } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
+import { serves } from "../../domain/rules/appproject.ts";
+import type { Spec } from "../../domain/rules/spec.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
-import type { Spec } from "../../domain/spec.ts";
-import { projectsAt } from "../../store/deliveries.ts";
-import type { Stored } from "../../store/objects.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { projectsAt } from "../../store/objects/deliveries.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import type { ReferenceTarget } from "./references.ts";
 
 interface Use {

@@ -1,8 +1,8 @@
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
-import { isReleased } from "../../store/moves.ts";
-import { tryFindObject } from "../../store/objects.ts";
+import { isReleased } from "../../store/objects/moves.ts";
+import { tryFindObject } from "../../store/objects/objects.ts";
 import { foundForPut } from "../discovered/adopt.ts";
-import { checkIfMatch, checkIfNoneMatch, etag } from "../preconditions.ts";
+import { checkIfMatch, checkIfNoneMatch, etag } from "../http/preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";

@@ -1,10 +1,10 @@
 import { didYouMean } from "../../../../openapi/rules/suggest.ts";
 import { type Collection, type Noun, nouns } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
+import { referencesIn, type Spec } from "../../domain/rules/spec.ts";
 import { resolveReference, type Scope } from "../../domain/scope.ts";
-import { referencesIn, type Spec } from "../../domain/spec.ts";
-import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects/objects.ts";
 
 export interface ReferenceTarget {
   pointer: string;

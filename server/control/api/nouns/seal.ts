@@ -4,7 +4,7 @@ import { seal } from "../../../../openapi/seal.ts";
 import { type Collection, nouns, type Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
-import type { Stored } from "../../store/objects.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 
 export type Envelope = Schemas["SealedEnvelope"];
 type Sealed = SealContext["collection"];

@@ -1,9 +1,9 @@
 import { notFound } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
+import type { Sql } from "../../store/database/sql.ts";
 import { type RunRow, listRuns as readRuns, tryFindRun, viewRun } from "../../store/runs.ts";
-import type { Sql } from "../../store/sql.ts";
 import { runTopic } from "../../tasks/runs.ts";
-import { readCursor, writeCursor } from "../cursor.ts";
+import { readCursor, writeCursor } from "../http/cursor.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";

@@ -1,12 +1,12 @@
 import type { NextFunction, Request, Response } from "express";
 import { Problem } from "../../domain/problem.ts";
 import { networkOf } from "../../strangers/address.ts";
-import { checkAccept } from "../accept.ts";
 import { sendContract } from "../contract.ts";
 import { forwardedFor } from "../front/front.ts";
 import { record } from "../front/record.ts";
+import { checkAccept } from "../http/accept.ts";
+import { sendPage } from "../http/page.ts";
 import { isOverTls, originOf } from "../origin.ts";
-import { sendPage } from "../page.ts";
 import { findRoute } from "../route.ts";
 import type { Services } from "../services.ts";
 import { stateOf } from "./state.ts";

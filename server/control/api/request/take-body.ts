@@ -1,6 +1,6 @@
 import { Problem } from "../../domain/problem.ts";
-import { checkContentType, isUpload, takesBody } from "../accept.ts";
-import { hasBody, readBody } from "../body.ts";
+import { checkContentType, isUpload, takesBody } from "../http/accept.ts";
+import { hasBody, readBody } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { stateOf, step } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { notFound } from "../../domain/problem.ts";
 import { type ArtifactRow, tryFindArtifact, tryReadPiece } from "../../store/artifacts.ts";
-import { drained } from "../drained.ts";
+import { drained } from "../http/drained.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { findTask } from "./read.ts";

@@ -1,11 +1,11 @@
 import { stillValid } from "../../access/authenticate.ts";
 import type { Scope } from "../../domain/scope.ts";
 import { artifactsOf } from "../../store/artifacts.ts";
-import type { Row } from "../../store/sql.ts";
+import type { Row } from "../../store/database/sql.ts";
 import { toTask, viewTask } from "../../tasks/rows.ts";
+import { EventStream } from "../http/stream.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
-import { EventStream } from "../stream.ts";
 import type { Call, Handler } from "../typed.ts";
 
 const CHECK_MS = 2_000;

@@ -1,4 +1,4 @@
-import type { Tx } from "../../store/sql.ts";
+import type { Tx } from "../../store/database/sql.ts";
 import type { Services } from "../services.ts";
 import type { AnyReply } from "../typed.ts";
 import { recorded, type WriteCall } from "../write.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { insertObject, removeObject, tryFindObject, updateObject } from "../../store/objects.ts";
-import { writing } from "../../store/writer.ts";
+import { writing } from "../../store/database/writer.ts";
+import { insertObject, removeObject, tryFindObject, updateObject } from "../../store/objects/objects.ts";
 import { eventually, startService, type TestService } from "../../testing/service.ts";
 import { Watcher } from "../../testing/watcher.ts";
 import { tailOf } from "./tail.ts";

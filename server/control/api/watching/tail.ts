@@ -1,6 +1,6 @@
 import { type Caller, stillValid } from "../../access/authenticate.ts";
+import type { Database } from "../../store/database/sql.ts";
 import { eventsAfter, logBounds } from "../../store/events.ts";
-import type { Database } from "../../store/sql.ts";
 import { Waiter } from "../waiter.ts";
 import { Change, type Selection } from "./change.ts";
 import { Subscription } from "./subscription.ts";

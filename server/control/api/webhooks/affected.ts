@@ -1,7 +1,7 @@
 import { parentKey, repositoryKey } from "../../../base/repository-key.ts";
 import { keyOf, resolveReference, type Scope } from "../../domain/scope.ts";
-import { scopeTerms, tryFindObject } from "../../store/objects.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { scopeTerms, tryFindObject } from "../../store/objects/objects.ts";
 
 /** Who must look again: agents by their uid, and which of the repositories somebody reads. */
 export interface Affected {

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Database } from "../../store/sql.ts";
+import type { Database } from "../../store/database/sql.ts";
 import type { Affected } from "./affected.ts";
 import { HookBounds } from "./bounds.ts";
 import { Bursts } from "./bursts.ts";

@@ -1,8 +1,8 @@
 import type { Secret } from "../../../base/secret.ts";
 import type { Hook, Signer } from "../../access/signer.ts";
 import { type SecretSource, validSecrets } from "../../domain/webhook.ts";
-import { COLUMNS, type Stored, toStored } from "../../store/objects.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { COLUMNS, type Stored, toStored } from "../../store/objects/objects.ts";
 
 const NOBODY = { account: "default", uid: "00000000-0000-0000-0000-000000000000" };
 

@@ -1,6 +1,6 @@
-import { type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
-import type { Database } from "../../store/sql.ts";
-import { writing } from "../../store/writer.ts";
+import type { Database } from "../../store/database/sql.ts";
+import { writing } from "../../store/database/writer.ts";
+import { type Stored, tryFindByUid, updateObject } from "../../store/objects/objects.ts";
 
 export type Outcome = "Accepted" | "Ignored" | "SignatureInvalid" | "PayloadInvalid" | "Disabled";
 

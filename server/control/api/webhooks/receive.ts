@@ -1,6 +1,6 @@
 import { repositoryKey } from "../../../base/repository-key.ts";
 import { Problem } from "../../domain/problem.ts";
-import type { Stored } from "../../store/objects.ts";
+import type { Stored } from "../../store/objects/objects.ts";
 import { tellAgents } from "../../tasks/notify-agents.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";

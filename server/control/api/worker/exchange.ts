@@ -1,11 +1,11 @@
 import { stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
-import { agentTopic, setKnown } from "../../store/deliveries.ts";
-import { tryFindByUid } from "../../store/objects.ts";
-import { type Said, type SessionRow, saveSaid } from "../../store/sessions.ts";
-import { writing } from "../../store/writer.ts";
-import { cancelledOf, leaseQuestions, repeatLeases, type WorkerTask } from "../../tasks/lease.ts";
+import { writing } from "../../store/database/writer.ts";
+import { type Said, type SessionRow, saveSaid } from "../../store/identity/sessions.ts";
+import { agentTopic, setKnown } from "../../store/objects/deliveries.ts";
+import { tryFindByUid } from "../../store/objects/objects.ts";
 import { setConnected } from "../../tasks/presence.ts";
+import { cancelledOf, leaseQuestions, repeatLeases, type WorkerTask } from "../../tasks/queue/lease.ts";
 import { takeConditions } from "../discovered/conditions.ts";
 import { takeDiscovered, takeListed } from "../discovered/intake.ts";
 import type { Services } from "../services.ts";

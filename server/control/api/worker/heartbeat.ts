@@ -1,4 +1,4 @@
-import { renewLeases } from "../../tasks/lease.ts";
+import { renewLeases } from "../../tasks/queue/lease.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { contact, sessionOf } from "./exchange.ts";

@@ -1,10 +1,10 @@
 import type { Schemas } from "../../domain/nouns.ts";
+import { sourcesOf } from "../../domain/rules/spec.ts";
 import { isSame, keyOf, type Scope, workerName } from "../../domain/scope.ts";
-import { sourcesOf } from "../../domain/spec.ts";
-import { type Due, namesOfApplications, takeDue } from "../../store/deliveries.ts";
-import { type Stored, toStored } from "../../store/objects.ts";
-import type { SessionRow } from "../../store/sessions.ts";
-import type { Tx } from "../../store/sql.ts";
+import type { Tx } from "../../store/database/sql.ts";
+import type { SessionRow } from "../../store/identity/sessions.ts";
+import { type Due, namesOfApplications, takeDue } from "../../store/objects/deliveries.ts";
+import { type Stored, toStored } from "../../store/objects/objects.ts";
 import type { Services } from "../services.ts";
 
 type WorkerObject = Schemas["WorkerObject"];

@@ -2,8 +2,8 @@ import { ed25519Verify } from "../../../base/crypto/ed25519.ts";
 import { canonical, digest } from "../../../base/json/canonical.ts";
 import { ACCOUNT } from "../../access/apikey.ts";
 import { NONCE_SECONDS } from "../../access/signer.ts";
-import { isUsed, useNonce } from "../../store/nonces.ts";
-import type { Sql } from "../../store/sql.ts";
+import type { Sql } from "../../store/database/sql.ts";
+import { isUsed, useNonce } from "../../store/identity/nonces.ts";
 import type { Services } from "../services.ts";
 
 /** Whether `signature` is `publicKey`'s over the purpose and all other fields of the request. */

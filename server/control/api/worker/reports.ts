@@ -1,11 +1,11 @@
 import { isDelivered, nouns } from "../../domain/nouns.ts";
 import { differs, observe, type Report } from "../../domain/observe.ts";
-import { saveReported, tryFindDelivery } from "../../store/deliveries.ts";
-import { endTombstone } from "../../store/moves.ts";
-import { touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
+import { type Writer, writing } from "../../store/database/writer.ts";
+import type { SessionRow } from "../../store/identity/sessions.ts";
+import { saveReported, tryFindDelivery } from "../../store/objects/deliveries.ts";
+import { endTombstone } from "../../store/objects/moves.ts";
+import { touchReport, tryFindByUid, updateObject } from "../../store/objects/objects.ts";
 import { recordDeployments } from "../../store/services/record.ts";
-import type { SessionRow } from "../../store/sessions.ts";
-import { type Writer, writing } from "../../store/writer.ts";
 import { removeNow, removeReleased } from "../nouns/delete.ts";
 import type { Services } from "../services.ts";
 

@@ -1,12 +1,12 @@
 import { hashCredential, makeSession } from "../../access/apikey.ts";
 import { Problem } from "../../domain/problem.ts";
-import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { openSessionRow, otherInstance } from "../../store/sessions.ts";
-import { tryLockToken } from "../../store/tokens.ts";
-import { bindCluster, tryFindWorker, type WorkerRow } from "../../store/workers.ts";
-import { type Writer, writing } from "../../store/writer.ts";
-import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../tasks/lease.ts";
+import { type Writer, writing } from "../../store/database/writer.ts";
+import { openSessionRow, otherInstance } from "../../store/identity/sessions.ts";
+import { tryLockToken } from "../../store/identity/tokens.ts";
+import { bindCluster, tryFindWorker, type WorkerRow } from "../../store/identity/workers.ts";
+import { type Stored, tryFindByUid } from "../../store/objects/objects.ts";
 import { setConnected } from "../../tasks/presence.ts";
+import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../tasks/queue/lease.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
 import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";

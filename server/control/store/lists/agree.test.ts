@@ -2,9 +2,9 @@ import type { Origin } from "../../domain/discover.ts";
 import { parseFilter } from "../../domain/lists/filter.ts";
 import { matches } from "../../domain/lists/predicate.ts";
 import { onBothStores } from "../../testing/database.ts";
-import { insertObjects, type NewObject, view } from "../objects.ts";
+import { writing } from "../database/writer.ts";
+import { insertObjects, type NewObject, view } from "../objects/objects.ts";
 import { ensureAccount } from "../store.ts";
-import { writing } from "../writer.ts";
 import { listObjects } from "./list.ts";
 
 const OBJECTS = 150;

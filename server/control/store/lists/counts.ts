@@ -1,7 +1,7 @@
 import type { Field } from "../../domain/lists/fields.ts";
 import type { Term } from "../../domain/lists/filter.ts";
 import type { Schemas } from "../../domain/nouns.ts";
-import type { Sql } from "../sql.ts";
+import type { Sql } from "../database/sql.ts";
 import { textOf } from "./filter.ts";
 import { conditions, type Reading } from "./list.ts";
 

@@ -1,8 +1,8 @@
 import { parseFilter } from "../../domain/lists/filter.ts";
 import { onBothStores } from "../../testing/database.ts";
-import { insertObjects } from "../objects.ts";
+import { writing } from "../database/writer.ts";
+import { insertObjects } from "../objects/objects.ts";
 import { ensureAccount } from "../store.ts";
-import { writing } from "../writer.ts";
 import { listObjects } from "./list.ts";
 
 const scope = { account: "a", org: "", project: "" };

@@ -1,8 +1,8 @@
 import type { Term } from "../../domain/lists/filter.ts";
 import type { Collection } from "../../domain/nouns.ts";
 import type { Scope } from "../../domain/scope.ts";
-import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects.ts";
-import type { Row, Sql } from "../sql.ts";
+import type { Row, Sql } from "../database/sql.ts";
+import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects/objects.ts";
 import { printTerm } from "./filter.ts";
 import { boundOf, keyOf, type Order, valueFor } from "./order.ts";
 

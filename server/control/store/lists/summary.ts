@@ -1,6 +1,6 @@
 import type { Facets } from "../../domain/lists/predicate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
-import type { Row } from "../sql.ts";
+import type { Row } from "../database/sql.ts";
 
 export type Summary = Schemas["Summary"];
 

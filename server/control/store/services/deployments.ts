@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Scope } from "../../domain/scope.ts";
 import type { FinishedSync } from "../../domain/services/finished-syncs.ts";
-import { scopeTerms } from "../objects.ts";
-import type { Row, Sql } from "../sql.ts";
-import type { Writer } from "../writer.ts";
+import type { Row, Sql } from "../database/sql.ts";
+import type { Writer } from "../database/writer.ts";
+import { scopeTerms } from "../objects/objects.ts";
 
 /** An application as it was when it synced. */
 export interface Deployed extends Scope {

@@ -1,5 +1,5 @@
-import type { Row } from "../sql.ts";
-import type { Writer } from "../writer.ts";
+import type { Row } from "../database/sql.ts";
+import type { Writer } from "../database/writer.ts";
 
 /** The clusters and agents that an environment links, by uid. */
 export async function linksOf(w: Writer, environment: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 import type { Term } from "../../domain/lists/filter.ts";
 import type { Scope } from "../../domain/scope.ts";
 import { placedOf } from "../../domain/services/placed.ts";
+import type { Row, Sql } from "../database/sql.ts";
 import { conditions } from "../lists/list.ts";
-import type { Row, Sql } from "../sql.ts";
 
 /** Applications that are shown of one service in one environment. */
 const SHOWN = 20;

@@ -3,8 +3,8 @@ import { textAt } from "../../domain/lists/predicate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { finishedSyncs } from "../../domain/services/finished-syncs.ts";
 import { addressOf } from "../../domain/services/placed.ts";
-import type { Stored } from "../objects.ts";
-import type { Writer } from "../writer.ts";
+import type { Writer } from "../database/writer.ts";
+import type { Stored } from "../objects/objects.ts";
 import { addDeployments } from "./deployments.ts";
 
 /** Records the syncs that a report tells of. It is part of the report's transaction, so what is shown as done is in the history too. */

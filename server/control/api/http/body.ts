@@ -1,0 +1,68 @@
+import type { IncomingMessage } from "node:http";
+import type { OperationId } from "../../../../openapi/contract/operations.ts";
+import { parseJson } from "../../../base/json/json.ts";
+import { Problem } from "../../domain/problem.ts";
+import type { StrangerBodies } from "../../strangers/bodies.ts";
+
+/** A worker sends the state of thousands of objects at once, or a chart's objects as the answer to a question; a person's request has one object in it. */
+const MAX_BYTES = { exchange: 16 * 1024 * 1024, other: 1024 * 1024 };
+const LIMITS = {
+  exchange: { depth: 64, members: 2_000_000, exact: true },
+  other: { depth: 64, members: 50_000, exact: true },
+};
+
+/** What a worker says before it is known: its keys, or what it is able to do. */
+const STRANGER = { max: 256 * 1024, deadlineMs: 10_000 };
+
+/** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
+export async function readBody(
+  req: IncomingMessage,
+  operation: OperationId,
+  stranger?: { bodies: StrangerBodies; sender: string },
+): Promise<unknown> {
+  const size = operation === "exchange" || operation === "completeTask" ? "exchange" : "other";
+  const max = MAX_BYTES[size];
+  const announced = Number(req.headers["content-length"] ?? 0);
+  if (announced > max) throw tooLarge(max);
+  const bytes = stranger
+    ? await stranger.bodies.read(req, { ...STRANGER, sender: stranger.sender, announced })
+    : await collect(req, max);
+  if (bytes.length === 0) return undefined;
+  const parsed = parseJson(bytes, LIMITS[size]);
+  if (parsed.ok) return parsed.value;
+  if (parsed.reason === "syntax") throw new Problem("invalid_json", `The body is not JSON: ${parsed.detail}.`);
+  if (parsed.reason === "bounds") throw new Problem("invalid_request", `The body is too intricate: ${parsed.detail}.`);
+  throw new Problem("invalid_request", `The body cannot be read: ${parsed.detail}.`, { pointer: parsed.pointer ?? "" });
+}
+
+export function hasBody(req: IncomingMessage): boolean {
+  return req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
+}
+
+function collect(req: IncomingMessage, max: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = (problem: Problem) => {
+      req.off("data", onData);
+      reject(problem);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > max) stop(tooLarge(max));
+      else chunks.push(chunk);
+    };
+    req.on("data", onData);
+    req.once("end", () => resolve(Buffer.concat(chunks)));
+    const cut = () => stop(new Problem("invalid_request", "The body was cut off."));
+    req.once("error", cut);
+    req.once("aborted", cut);
+  });
+}
+
+function tooLarge(max: number): Problem {
+  // The rest is not read: the connection goes with it.
+  return new Problem("body_too_large", `The body may have ${max / 1024 / 1024} MiB at most.`, {
+    headers: { Connection: "close" },
+  });
+}

@@ -1,0 +1,64 @@
+import { embeddedStores, type TestStore } from "../../testing/database.ts";
+import { insertObject, tryFindObject, updateObject } from "../objects/objects.ts";
+import { ensureAccount } from "../store.ts";
+import type { Database } from "./sql.ts";
+import { writing } from "./writer.ts";
+
+let stores: TestStore;
+let db: Database;
+beforeAll(async () => {
+  stores = await embeddedStores();
+  db = await stores.open();
+});
+afterAll(() => stores.stop());
+
+/** All that there is to do; what was done. */
+async function tidy(): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let did = await db.upkeep!(); did; did = await db.upkeep!()) all.push(did);
+  return all;
+}
+
+test("an embedded store whose objects are written again and again does not grow", async () => {
+  await ensureAccount(db, "a");
+  const scope = { account: "a", org: "", project: "" };
+  // Of the size of an application's status with some hundred resources, and such that it does not compress to nothing.
+  const status = () => ({ resources: Array.from({ length: 400 }, (_, i) => ({ name: `${i}-${Math.random()}` })) });
+  await writing(db, "a", (w) => insertObject(w, { ...scope, collection: "agents", id: "one", spec: {}, status: {} }));
+  const write = async () => {
+    for (let n = 0; n < 15; n++) {
+      await writing(db, "a", async (w) => {
+        for (let m = 0; m < 20; m++)
+          await updateObject(w, { ...(await tryFindObject(w, "agents", scope, "one"))!, status: status() });
+      });
+    }
+    await db.query("delete from events");
+    // What has happened is counted within a second, or now.
+    await db.query("select pg_stat_force_next_flush()");
+  };
+  const size = async () =>
+    Number((await db.query("select sum(pg_total_relation_size(oid)) size from pg_class where relkind = 'r'"))[0]!.size);
+  await write();
+  expect(await tidy()).toContain("vacuumed");
+  const before = await size();
+  for (let round = 0; round < 2; round++) {
+    await write();
+    await tidy();
+  }
+  expect((await size()) - before).toBeLessThan(before * 0.1);
+});
+
+test("the log that a start after a kill would read is bounded", async () => {
+  const left = async () =>
+    Number(
+      (
+        await db.query("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) b from pg_control_checkpoint()")
+      )[0]!.b,
+    );
+  await db.query("create table weight (t text)");
+  await db.query("alter table weight alter column t set storage external");
+  await db.query("insert into weight select repeat('x', 1048576) from generate_series(1, 52)");
+  expect(await left()).toBeGreaterThan(48 * 1024 * 1024);
+  expect(await tidy()).toContain("written");
+  expect(await left()).toBeLessThan(1024 * 1024);
+});
