@@ -19,6 +19,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "outpost app sync web --resource Deployment/api",
   ],
   "app wait": ["outpost app wait web api --for healthy", "outpost app wait --all --timeout 15m"],
+  "admin import": [
+    "outpost admin import -f argo.yaml --agent prod",
+    "kubectl get applications,applicationsets,appprojects -A -o yaml | outpost admin import -f - --agent prod --apply",
+  ],
   "app diff": [
     "outpost app diff web",
     "outpost app diff web --revision v2",

@@ -47,6 +47,7 @@ export const OFFLINE = {
   health: () => import("../agent/eval/health.ts"),
   render: () => import("../agent/eval/manifests.ts"),
   diff: () => import("../agent/eval/difference.ts"),
+  fromArgo: () => import("../agent/eval/from-argo.ts"),
   local: () => import("../agent/eval/local.ts"),
   migrate: () => import("../agent/eval/migrate.ts"),
   handBack: () => import("../agent/eval/hand-back.ts"),

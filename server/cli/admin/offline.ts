@@ -5,6 +5,7 @@ import { usage } from "../output/failure.ts";
 import { type Io, paint, readInput } from "../output/io.ts";
 import { OFFLINE } from "../programs.ts";
 import { handBackVerb } from "./hand-back.ts";
+import { importVerb } from "./import.ts";
 import { renderVerbs } from "./offline-render.ts";
 
 /** `outpost admin …`: what the engine would say, worked out here; no service and no cluster is asked. */
@@ -12,9 +13,10 @@ export function offlineVerbs(root: Command, io: Io): void {
   const admin = root
     .command("admin")
     .summary("ask the engine without a service")
-    .description("What the engine would say: works on files alone.");
+    .description("The engine on files alone; `import` brings what they say into the service.");
   renderVerbs(admin, io);
   handBackVerb(admin, io);
+  importVerb(admin, io);
   admin
     .command("eval <suite>")
     .summary("answer questions, a JSON object a line in, one a line out")

@@ -62,7 +62,8 @@ function ofArgo({ kind, metadata }: Json, file: string): Error {
   const word = words[String(kind)];
   const name = typeof metadata?.name === "string" ? metadata.name : "NAME";
   const then = word ? ` The agent shows it from then on; \`outpost ${word} adopt ${name}\` takes it over.` : "";
+  const own = word ? ` \`outpost admin import -f ${file} --agent AGENT\` makes it the service's own. Or put` : " Put";
   return usage(
-    `${file}: ${String(kind)} is an object of Argo CD. Put it into the agent's namespace with \`kubectl apply -n NAMESPACE -f ${file}\`.${then}`,
+    `${file}: ${String(kind)} is an object of Argo CD.${own} it into the agent's namespace with \`kubectl apply -n NAMESPACE -f ${file}\`.${then}`,
   );
 }
