@@ -6,15 +6,17 @@ import { showAge } from "../../base/lang/duration.ts";
 import { addFlags, type Flag, flagsOf, objectOf } from "../output/flags.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
-import { field, type Json, say, show, showAs } from "../show.ts";
+import { type Column, field, type Json, say, show, showAs } from "../show.ts";
 import { migrateVerb } from "./migrate.ts";
+
+type Word = "Agent" | "Delegate";
 
 const FORMATS: string[] = document.paths["/v1/delegates/{id}/manifest"].post.parameters.flatMap((p) =>
   "schema" in p && p.schema && "enum" in p.schema ? (p.schema.enum as string[]) : [],
 );
 
 /** The flags of an installation: what is longer than a line comes from a file, and agents have none of the delegates'. */
-function installFlags(word: "Agent" | "Delegate"): Flag[] {
+function installFlags(word: Word): Flag[] {
   const flags = flagsOf("InstallRequest").filter(
     ({ path, help }) => path[0] !== "withToken" && (word === "Delegate" || !/^Delegates\b/.test(help)),
   );
@@ -25,7 +27,14 @@ function installFlags(word: "Agent" | "Delegate"): Flag[] {
 }
 
 /** What agents and delegates share: installation and enrolment tokens. */
-export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate"): void {
+export function workerVerbs(parent: Command, io: Io, word: Word): void {
+  installVerbs(parent, io, word);
+  tokenVerbs(parent, io, word);
+  if (word === "Delegate") rotateVerb(parent, io);
+  revokeVerb(parent, io, word);
+}
+
+function installVerbs(parent: Command, io: Io, word: Word): void {
   const flags = installFlags(word);
   const render = (name: string, summary: string, operation: OperationId, formats: string[] = []) => {
     const command = addFlags(parent.command(`${name} <id>`).summary(summary), flags);
@@ -48,23 +57,40 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
       }),
     );
   };
-  if (word === "Delegate")
+  if (word === "Delegate") {
     render(
       "manifest",
       "what installs it, with a fresh token: outpost delegate manifest ID | kubectl apply -f -",
       "renderDelegateManifest",
       FORMATS,
     );
-  else {
-    render(
-      "manifest",
-      "Kubernetes manifest with a fresh token: outpost agent manifest ID | kubectl apply -f -",
-      "renderAgentManifest",
-    );
-    render("values", "Helm values with a fresh token", "renderAgentValues");
-    migrateVerb(parent, io);
+    return;
   }
+  render(
+    "manifest",
+    "Kubernetes manifest with a fresh token: outpost agent manifest ID | kubectl apply -f -",
+    "renderAgentManifest",
+  );
+  render("values", "Helm values with a fresh token", "renderAgentValues");
+  migrateVerb(parent, io);
+}
 
+const TOKEN_COLUMNS: Column[] = [
+  { head: "ID", text: (o, c) => c.bold(field(o, "id")) },
+  {
+    head: "STATE",
+    text: (o, c) => {
+      if (o.revokedAt) return c.red("revoked");
+      if (Date.parse(o.expiresAt) < Date.now()) return c.dim("expired");
+      return o.maxUses > 0 && o.uses >= o.maxUses ? c.dim("used") : c.green("valid");
+    },
+  },
+  { head: "USES", text: (o) => `${o.uses}${o.maxUses ? `/${o.maxUses}` : ""}` },
+  { head: "AGE", text: (o) => showAge(o.createdAt) },
+  { head: "EXPIRES", text: (o) => field(o, "expiresAt") },
+];
+
+function tokenVerbs(parent: Command, io: Io, word: Word): void {
   parent
     .command("token <id>")
     .summary("make an enrolment token; it is shown once")
@@ -73,12 +99,8 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
       verb(io, async (s, id: string, given: { expiresIn?: string }) => {
         const body = given.expiresIn ? { expiresIn: given.expiresIn } : {};
         const headers = { "idempotency-key": crypto.randomUUID() };
-        const token = await (await s.api()).call<Schemas["WorkerToken"]>(`create${word}Token`, {
-          path: { id },
-          body,
-          headers,
-        });
-        showToken(s, token);
+        const asked = { path: { id }, body, headers };
+        showToken(s, await (await s.api()).call<Schemas["WorkerToken"]>(`create${word}Token`, asked));
       }),
     );
   parent
@@ -87,47 +109,26 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
     .action(
       verb(io, async (s, id: string) => {
         const { items } = await (await s.api()).call<{ items: Json[] }>(`list${word}Tokens`, { path: { id } });
-        show(
-          s,
-          items,
-          [
-            { head: "ID", text: (o, c) => c.bold(field(o, "id")) },
-            {
-              head: "STATE",
-              text: (o, c) => {
-                if (o.revokedAt) return c.red("revoked");
-                if (Date.parse(o.expiresAt) < Date.now()) return c.dim("expired");
-                return o.maxUses > 0 && o.uses >= o.maxUses ? c.dim("used") : c.green("valid");
-              },
-            },
-            { head: "USES", text: (o) => `${o.uses}${o.maxUses ? `/${o.maxUses}` : ""}` },
-            { head: "AGE", text: (o) => showAge(o.createdAt) },
-            { head: "EXPIRES", text: (o) => field(o, "expiresAt") },
-          ],
-          { empty: "no tokens" },
-        );
+        show(s, items, TOKEN_COLUMNS, { empty: "no tokens" });
       }),
     );
-  if (word === "Delegate") {
-    const rotation = flagsOf("RotateTokenRequest");
-    addFlags(
-      parent.command("rotate <id> <token>").summary("make a token's successor; the old one ends after --overlap"),
-      rotation,
-    ).action(
-      verb(io, async (s, id: string, token: string, given: Record<string, unknown>) => {
-        const body = await objectOf(io, rotation, given);
-        const headers = { "idempotency-key": crypto.randomUUID() };
-        showToken(
-          s,
-          await (await s.api()).call<Schemas["WorkerToken"]>("rotateDelegateToken", {
-            path: { id, token },
-            body,
-            headers,
-          }),
-        );
-      }),
-    );
-  }
+}
+
+function rotateVerb(parent: Command, io: Io): void {
+  const flags = flagsOf("RotateTokenRequest");
+  const command = parent.command("rotate <id> <token>");
+  command.summary("make a token's successor; the old one ends after --overlap");
+  addFlags(command, flags).action(
+    verb(io, async (s, id: string, token: string, given: Record<string, unknown>) => {
+      const body = await objectOf(io, flags, given);
+      const headers = { "idempotency-key": crypto.randomUUID() };
+      const asked = { path: { id, token }, body, headers };
+      showToken(s, await (await s.api()).call<Schemas["WorkerToken"]>("rotateDelegateToken", asked));
+    }),
+  );
+}
+
+function revokeVerb(parent: Command, io: Io, word: Word): void {
   parent
     .command("revoke <id> <token>")
     .summary("revoke an enrolment token by its id")
