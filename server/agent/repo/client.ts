@@ -15,7 +15,7 @@ import {
   type RevisionInfo,
   type RevisionRequest,
 } from "./types.ts";
-import { type Call, encodeCall, MAX_ANSWER_BYTES } from "./wire.ts";
+import { CALL_PATH, type Call, encodeCall, MAX_ANSWER_BYTES } from "./wire.ts";
 
 const CONNECTIONS = 32;
 // A first fetch of a large repository and a slow chart together.
@@ -77,7 +77,7 @@ export class RepoClient implements RepoApi {
     try {
       const answer = await this.#pool.request({
         method: "POST",
-        path: "/v1/call",
+        path: CALL_PATH,
         headers: { "x-outpost-time": time, "content-type": "application/octet-stream" },
         body,
         signal: AbortSignal.timeout(DEADLINE_MS),
@@ -90,6 +90,11 @@ export class RepoClient implements RepoApi {
         chunks.push(chunk);
       }
       const content = Buffer.concat(chunks);
+      if (answer.statusCode === 404 || answer.statusCode === 409)
+        return again(
+          REPO.server,
+          `the repo server at ${this.#address} has another version than this controller: upgrade both together; it is tried again`,
+        );
       if (answer.statusCode !== 200) {
         return again(
           REPO.server,

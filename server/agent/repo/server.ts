@@ -3,7 +3,7 @@ import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
 import type { RepoApi } from "./types.ts";
-import { type Call, decodeCall, FRESH_MS, MAX_CALL_BYTES } from "./wire.ts";
+import { CALL_PATH, type Call, decodeCall, FRESH_MS, MAX_CALL_BYTES, WIRE } from "./wire.ts";
 
 /**
  * The repo server's only operation: a sealed call, a sealed answer. Who does not hold the shared secret cannot ask, read a
@@ -21,7 +21,12 @@ export function repoServer(door: RepoApi, secret: Secret): Server {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, door: RepoApi, box: Box): Promise<void> {
-  if (request.method !== "POST" || request.url !== "/v1/call") return void response.writeHead(404).end();
+  const url = request.url ?? "";
+  if (request.method !== "POST" || !/^\/v\d+\/call$/.test(url)) return void response.writeHead(404).end();
+  if (url !== CALL_PATH)
+    return void response
+      .writeHead(409)
+      .end(`it speaks version ${WIRE} of the calls, not ${url.slice(1, -"/call".length)}: upgrade both\n`);
   const time = String(request.headers["x-outpost-time"] ?? "");
   if (Math.abs(Date.now() - Number(time)) > FRESH_MS)
     return void response.writeHead(401).end("the clocks differ by more than 5 minutes\n");

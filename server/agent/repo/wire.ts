@@ -11,6 +11,14 @@ export type Call =
   | { call: "revision"; request: RevisionRequest }
   | { call: "survey"; request: SurveyRequest };
 
+/**
+ * The version of calls and answers. Raise it with every change of a name or a meaning: a side that does not know a
+ * field would leave it out in silence, and sign in without it. Sides of different versions refuse each other, and the
+ * controller tries again until the roll-out has reached both.
+ */
+export const WIRE = 2;
+export const CALL_PATH = `/v${WIRE}/call`;
+
 const SECRETS = [
   "password",
   "sshPrivateKey",
