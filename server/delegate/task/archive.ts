@@ -4,15 +4,14 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { PassThrough, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { extract, type Header, pack } from "tar-stream";
+import { extract, type Pack, pack } from "tar-stream";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { type NewEntry, putEntry } from "../../base/tar.ts";
 import { type Folder, HardLinks, type TaskFile, taskFile, writerOf } from "./task-files.ts";
 
 /** What an archive may unpack to, or be made of: far more than any source, far less than a disk. */
 const BOUNDS = { entries: 100_000, bytes: 4 * 1024 * 1024 * 1024 };
 const MAX_PATH = 1_024;
-
-type NewEntry = Partial<Header> & Pick<Header, "name">;
 
 /** Where an archive goes, and the folders that are there for sure. */
 interface Target {
@@ -212,7 +211,7 @@ export async function packInto(
 }
 
 interface Packing {
-  tar: ReturnType<typeof pack>;
+  tar: Pack;
   links: HardLinks;
   kept: (name: string) => boolean;
   signal: AbortSignal;
@@ -278,10 +277,11 @@ async function addAll(packing: Packing, folder: Folder, below: string): Promise<
     if (!stat.isFile()) packing.counted(inner, 0);
     const header: NewEntry = { name: inner, mode: stat.mode & 0o777, mtime: EPOCH };
     if (stat.isDirectory()) {
-      await add(tar, { ...header, type: "directory" });
+      await putEntry(tar, { ...header, type: "directory" });
       const next = await folder.folder(name);
       await addAll(packing, next, inner).finally(() => next.close());
-    } else if (stat.isSymbolicLink()) await add(tar, { ...header, type: "symlink", linkname: await folder.link(name) });
+    } else if (stat.isSymbolicLink())
+      await putEntry(tar, { ...header, type: "symlink", linkname: await folder.link(name) });
     else if (stat.isFile()) {
       const file = await taskFile(await folder.file(name), packing.links, inner);
       await addFile(tar, file, inner, packing.counted).finally(() => file.close());
@@ -289,39 +289,18 @@ async function addAll(packing: Packing, folder: Folder, below: string): Promise<
   }
 }
 
-/**
- * Begins an entry and waits until it is in the archive. An archive that ends, for its size or because the task does, ends its entry with an
- * `error` event: without a listener, whatever the entry is, this event would end the whole delegate.
- */
-function enter(
-  tar: ReturnType<typeof pack>,
-  header: NewEntry,
-  fill: (entry: Sink, fail: (error: Error) => void) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const entry = tar.entry(header, (error) => (error ? reject(error) : resolve()));
-    entry.on("error", reject);
-    fill(entry, reject);
-  });
-}
-
-type Sink = ReturnType<ReturnType<typeof pack>["entry"]>;
-
-/** A folder or a link: it has no bytes. */
-const add = (tar: ReturnType<typeof pack>, header: NewEntry) => enter(tar, header, () => undefined);
-
-const addText = (tar: ReturnType<typeof pack>, name: string, text: string) =>
-  enter(
+const addText = (tar: Pack, name: string, text: string) =>
+  putEntry(
     tar,
     { name, mode: 0o600, mtime: EPOCH, size: Buffer.byteLength(text) },
     (entry) => void entry.end(Buffer.from(text)),
   );
 
 /** A file that shrinks meanwhile ends the packing; of one that grows, what was there when it was opened is packed. */
-async function addFile(tar: ReturnType<typeof pack>, file: TaskFile, name: string, counted: Counter): Promise<void> {
+async function addFile(tar: Pack, file: TaskFile, name: string, counted: Counter): Promise<void> {
   counted(name, file.size);
   const header: NewEntry = { name, mode: file.mode, mtime: EPOCH, size: file.size };
-  await enter(tar, header, (entry, fail) => {
+  await putEntry(tar, header, (entry, fail) => {
     if (file.size === 0) return void entry.end(undefined);
     const bytes = file.stream();
     entry.on("error", () => bytes.destroy());

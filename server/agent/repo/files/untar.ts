@@ -1,67 +1,76 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { extract, type Header } from "tar-stream";
+import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { BOUNDS, DANGEROUS, segments } from "../git/tree.ts";
 import { REPO } from "../types.ts";
 
-const BLOCK = 512;
+interface Entry {
+  path: string;
+  /** The name in the archive, for messages. */
+  shown: string;
+  /** Absent: a folder. */
+  content?: Buffer;
+  mode?: number;
+}
 
 /**
  * Unpacks a tar archive below an empty folder: plain files and folders alone, every one of them inside, as many as a source may have. With
  * `modes`, a file that may be run stays one.
  */
 export async function untar(archive: Buffer, to: string, modes = false): Promise<Outcome<void>> {
-  const bad = (why: string) => stop(REPO.refused, `the archive ${why}`);
-  const entries: { path: string; shown: string; content?: Buffer; mode?: number }[] = [];
+  // Nothing is written before all of it has been looked at.
+  const entries = await read(archive, to, modes);
+  return entries.kind === "done" ? write(entries.value) : entries;
+}
+
+async function read(archive: Buffer, to: string, modes: boolean): Promise<Outcome<Entry[]>> {
+  const entries: Entry[] = [];
   let bytes = 0;
-  let longName: string | undefined;
-  let pax: Record<string, string> = {};
-  for (let at = 0; at + BLOCK <= archive.length; ) {
-    const header = archive.subarray(at, at + BLOCK);
-    at += BLOCK;
-    if (header.every((byte) => byte === 0)) break;
-    const size = Number(pax.size ?? octal(header, 124, 12));
-    if (!Number.isSafeInteger(size) || size < 0 || at + size > archive.length) return bad("ends early");
-    const content = archive.subarray(at, at + size);
-    at += Math.ceil(size / BLOCK) * BLOCK;
-    const type = String.fromCharCode(header[156]!);
-    if (type === "L") {
-      longName = text(content, 0, content.length);
-      continue;
-    }
-    if (type === "x") {
-      pax = records(content);
-      continue;
-    }
-    if (type === "g") continue;
-    const prefix = text(header, 345, 155);
-    const short = text(header, 0, 100);
-    const name =
-      pax.path ?? longName ?? (prefix && header.subarray(257, 262).equals(USTAR) ? `${prefix}/${short}` : short);
-    longName = undefined;
-    pax = {};
-    const parts = segments(name);
-    const shown = JSON.stringify(name.slice(0, 200));
-    if (
-      name.startsWith("/") ||
-      name.includes("\0") ||
-      name.includes("\\") ||
-      parts.some((part) => DANGEROUS.test(part) || part.length > 255)
-    )
-      return bad(`holds ${shown}, which is refused`);
-    if (parts.length > BOUNDS.depth) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.depth} levels`);
-    if (entries.length >= BOUNDS.files) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.files} files`);
-    const path = join(to, ...parts);
-    if (type === "5") entries.push({ path, shown });
-    else if (type === "0" || type === "\0" || type === "7") {
-      if (parts.length === 0) return bad("holds a file without a name");
+  const tar = extract({ allowUnknownFormat: true });
+  tar.end(archive);
+  try {
+    for await (const entry of tar) {
+      const { name, size = 0, mode = 0 } = entry.header;
+      const kind = kindOf(entry.header);
+      if (typeof kind !== "string") return kind;
+      if (entries.length >= BOUNDS.files) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.files} files`);
+      const file = { path: join(to, ...segments(name)), shown: shownAs(name) };
+      if (kind === "folder") {
+        entries.push(file);
+        entry.resume();
+        continue;
+      }
       bytes += size;
       if (bytes > BOUNDS.totalBytes)
         return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.totalBytes / 1_000_000} MB`);
-      entries.push({ path, shown, content, mode: modes && octal(header, 100, 8) & 0o100 ? 0o700 : 0o600 });
-    } else return bad(`holds ${shown}, which is not a plain file`);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of entry as AsyncIterable<Uint8Array>) chunks.push(chunk);
+      entries.push({ ...file, content: Buffer.concat(chunks), mode: modes && mode & 0o100 ? 0o700 : 0o600 });
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    return bad(/end of data/i.test(message) ? "ends early" : `cannot be read: ${message}`);
   }
-  // Nothing is written before all of it has been looked at.
+  return done(entries);
+}
+
+const bad = (why: string) => stop(REPO.refused, `the archive ${why}`);
+const shownAs = (name: string) => JSON.stringify(name.slice(0, 200));
+
+/** What an entry is, or why it is refused. */
+function kindOf({ name, type }: Header): "file" | "folder" | Failure {
+  const parts = segments(name);
+  const escapes = name.startsWith("/") || name.includes("\0") || name.includes("\\");
+  if (escapes || parts.some((part) => DANGEROUS.test(part) || part.length > 255))
+    return bad(`holds ${shownAs(name)}, which is refused`);
+  if (parts.length > BOUNDS.depth) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.depth} levels`);
+  if (type === "directory") return "folder";
+  if (type !== "file" && type !== "contiguous-file") return bad(`holds ${shownAs(name)}, which is not a plain file`);
+  return parts.length > 0 ? "file" : bad("holds a file without a name");
+}
+
+async function write(entries: readonly Entry[]): Promise<Outcome<void>> {
   for (const { path, shown, content, mode } of entries) {
     try {
       await mkdir(content ? dirname(path) : path, { recursive: true, mode: 0o700 });
@@ -74,31 +83,4 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
     }
   }
   return done(undefined);
-}
-
-const USTAR = Buffer.from("ustar");
-
-const text = (bytes: Buffer, at: number, length: number): string => {
-  const field = bytes.subarray(at, at + length);
-  const end = field.indexOf(0);
-  return field.toString("utf8", 0, end < 0 ? field.length : end);
-};
-
-const octal = (bytes: Buffer, at: number, length: number): number => {
-  const digits = text(bytes, at, length).trim();
-  return /^[0-7]*$/.test(digits) ? Number.parseInt(digits || "0", 8) : Number.NaN;
-};
-
-/** `27 path=some/long/name\n`, one after the other. */
-function records(content: Buffer): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (let at = 0; at < content.length; ) {
-    const blank = content.indexOf(32, at);
-    const length = Number(content.toString("latin1", at, blank));
-    if (blank < 0 || !(length > blank - at)) break;
-    const [name, ...value] = content.toString("utf8", blank + 1, at + length - 1).split("=");
-    if (name === "path" || name === "size") found[name] = value.join("=");
-    at += length;
-  }
-  return found;
 }
