@@ -13,7 +13,7 @@ import { waiting } from "./generate/waiting.ts";
 import type { Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
 import { importForm } from "./resources/scope.ts";
-import type { Attribute, Attributes } from "./schema/attribute.ts";
+import type { Attribute, Attributes, Schema } from "./schema/attribute.ts";
 import { camel, snake } from "./schema/names.ts";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -115,65 +115,48 @@ function checkComplete(nouns: Noun[], provider: Provider): void {
   }
 }
 
+const short = (name: string) => name.replace(/^outpost_/, "");
+type Page = [path: string, text: string];
+
 async function pages(nouns: Noun[], provider: Provider): Promise<Map<string, string>> {
-  const out = new Map<string, string>();
-  const short = (name: string) => name.replace(/^outpost_/, "");
-  out.set(
-    "index.md",
-    page({ title: "outpost Provider", schema: provider.schema, example: examples.provider, notes: PROVIDER_NOTES }),
-  );
-  for (const noun of nouns) {
-    const importId = importForm(noun).replace(/[[\]]/g, "").replace(/\bid$/, "example");
-    out.set(
-      join("resources", `${short(noun.type)}.md`),
-      page({
-        title: `${noun.type} (Resource)`,
-        schema: noun.schema,
-        example: examples[noun.type],
-        importId,
-        notes: waiting[noun.type],
-      }),
-    );
-    const data = await provider.dataSources[noun.type]!();
-    const example = `data "${noun.type}" "example" {\n  id = "example"\n${noun.scopes.includes("account") ? "" : '  org = "team"\n'}}`;
-    out.set(
-      join("data-sources", `${short(noun.type)}.md`),
-      page({ title: `${noun.type} (Data Source)`, schema: data.schema, example }),
-    );
-    if (noun.many) {
-      const { schema } = await provider.dataSources[noun.many]!();
-      const title = `${noun.many} (Data Source)`;
-      out.set(
-        join("data-sources", `${short(noun.many)}.md`),
-        page({ title, schema, example: examples[noun.many] ?? listExample(noun.many) }),
-      );
-    }
-  }
-  for (const name of EXTRA)
-    out.set(
-      join("resources", `${short(name)}.md`),
-      page({
-        title: `${name} (Resource)`,
-        schema: (await provider.resources[name]!()).schema,
-        example: examples[name],
-      }),
-    );
-  for (const name of EXTRA_DATA)
-    out.set(
-      join("data-sources", `${short(name)}.md`),
-      page({
-        title: `${name} (Data Source)`,
-        schema: (await provider.dataSources[name]!()).schema,
-        example: examples[name],
-      }),
-    );
+  const index = { title: "outpost Provider", schema: provider.schema, example: examples.provider };
+  const out = new Map([["index.md", page({ ...index, notes: PROVIDER_NOTES })]]);
+  for (const noun of nouns) for (const [path, text] of await nounPages(noun, provider)) out.set(path, text);
+  for (const [path, text] of await otherPages(provider)) out.set(path, text);
+  return out;
+}
+
+async function nounPages(noun: Noun, provider: Provider): Promise<Page[]> {
+  const { type, schema, many } = noun;
+  const importId = importForm(noun).replace(/[[\]]/g, "").replace(/\bid$/, "example");
+  const resource = { title: `${type} (Resource)`, schema, example: examples[type], importId, notes: waiting[type] };
+  const example = `data "${type}" "example" {\n  id = "example"\n${noun.scopes.includes("account") ? "" : '  org = "team"\n'}}`;
+  const one = (await provider.dataSources[type]!()).schema;
+  const out: Page[] = [
+    [join("resources", `${short(type)}.md`), page(resource)],
+    [join("data-sources", `${short(type)}.md`), page({ title: `${type} (Data Source)`, schema: one, example })],
+  ];
+  if (!many) return out;
+  const list = { title: `${many} (Data Source)`, example: examples[many] ?? listExample(many) };
+  const listed = (await provider.dataSources[many]!()).schema;
+  out.push([join("data-sources", `${short(many)}.md`), page({ ...list, schema: listed })]);
+  return out;
+}
+
+/** What the provider has beside the nouns of the contract. */
+async function otherPages(provider: Provider): Promise<Page[]> {
+  const out: Page[] = [];
+  const add = (folder: string, kind: string, name: string, { schema }: { schema: Schema }) =>
+    out.push([
+      join(folder, `${short(name)}.md`),
+      page({ title: `${name} (${kind})`, schema, example: examples[name] }),
+    ]);
+  for (const name of EXTRA) add("resources", "Resource", name, await provider.resources[name]!());
+  for (const name of EXTRA_DATA) add("data-sources", "Data Source", name, await provider.dataSources[name]!());
   for (const [name, load] of Object.entries(provider.ephemeralResources))
-    out.set(
-      join("ephemeral-resources", `${short(name)}.md`),
-      page({ title: `${name} (Ephemeral Resource)`, schema: (await load()).schema, example: examples[name] }),
-    );
+    add("ephemeral-resources", "Ephemeral Resource", name, await load());
   for (const [name, load] of Object.entries(provider.functions))
-    out.set(join("functions", `${name}.md`), functionPage(name, await load(), "outpost"));
+    out.push([join("functions", `${name}.md`), functionPage(name, await load(), "outpost")]);
   return out;
 }
 

@@ -4,9 +4,10 @@ import { resolveProfile } from "./client/profile.ts";
 import { dataSources, resources } from "./generated/nouns.ts";
 import { NotKnownYet, type Provider } from "./protocol/provider.ts";
 import type { Schema } from "./schema/attribute.ts";
+import type { Diagnostics } from "./schema/diagnostics.ts";
 import { parseDuration } from "./schema/duration.ts";
 import { attr, root } from "./value/path.ts";
-import { stringField, Unknown } from "./value/value.ts";
+import { stringField, Unknown, type ValueMap } from "./value/value.ts";
 import { version } from "./version.ts";
 
 const schema: Schema = {
@@ -45,57 +46,60 @@ const schema: Schema = {
   },
 };
 
+function validate(config: ValueMap, diagnostics: Diagnostics, env: NodeJS.ProcessEnv): void {
+  const endpoint = stringField(config, "endpoint");
+  if (endpoint !== undefined && !/^https?:\/\/[^\s@/]+(\/\S*)?$/.test(endpoint))
+    diagnostics.error(
+      "Invalid value",
+      "`endpoint` is an http or https address without credentials, such as https://outpost.example.com.",
+      attr(root, "endpoint"),
+    );
+  const warning = plainHttpWarning(endpoint ?? env.OUTPOST_ENDPOINT ?? "", env);
+  if (warning) diagnostics.warning("The service is called over plain HTTP", warning, attr(root, "endpoint"));
+  const ca = stringField(config, "ca_certificate");
+  if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
+    diagnostics.error("Invalid value", "`ca_certificate` is the text of a PEM file.", attr(root, "ca_certificate"));
+}
+
+async function configure(
+  config: ValueMap,
+  { terraformVersion, log, signal }: Parameters<Provider<Client>["configure"]>[1],
+  env: NodeJS.ProcessEnv,
+): Promise<Client> {
+  for (const [name, value] of config)
+    if (value instanceof Unknown)
+      throw new NotKnownYet(
+        `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
+      );
+  const given = { endpoint: stringField(config, "endpoint"), apiKey: stringField(config, "api_key") };
+  const { endpoint, apiKey } = resolveProfile(given, env);
+  const account = stringField(config, "account");
+  const client = new Client({
+    endpoint,
+    apiKey,
+    account,
+    ca: stringField(config, "ca_certificate"),
+    requestTimeout: parseDuration(stringField(config, "request_timeout") ?? "") ?? 30_000,
+    userAgent: `terraform-provider-outpost/${version} (terraform ${terraformVersion || "unknown"})`,
+    log,
+    recover: env.OUTPOST_RECOVER === "true",
+  });
+  if (account !== undefined) {
+    const me = await client.account({ deadline: Date.now() + 60_000, signal });
+    if (!me.ok) throw new Error(me.problem.detail);
+    if (me.body.account !== account)
+      throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
+  }
+  return client;
+}
+
 /** The `outpost` provider. Every part is loaded when it is first asked for. `env` stands for the process's environment in tests. */
 export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Client> => ({
   name: "outpost",
   version,
   schema,
-  validate: (config, diagnostics) => {
-    const endpoint = stringField(config, "endpoint");
-    if (endpoint !== undefined && !/^https?:\/\/[^\s@/]+(\/\S*)?$/.test(endpoint))
-      diagnostics.error(
-        "Invalid value",
-        "`endpoint` is an http or https address without credentials, such as https://outpost.example.com.",
-        attr(root, "endpoint"),
-      );
-    const warning = plainHttpWarning(endpoint ?? env.OUTPOST_ENDPOINT ?? "", env);
-    if (warning) diagnostics.warning("The service is called over plain HTTP", warning, attr(root, "endpoint"));
-    const ca = stringField(config, "ca_certificate");
-    if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
-      diagnostics.error("Invalid value", "`ca_certificate` is the text of a PEM file.", attr(root, "ca_certificate"));
-  },
-  configure: async (config, { terraformVersion, log, signal }) => {
-    for (const [name, value] of config)
-      if (value instanceof Unknown)
-        throw new NotKnownYet(
-          `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
-        );
-    const { endpoint, apiKey } = resolveProfile(
-      {
-        endpoint: stringField(config, "endpoint"),
-        apiKey: stringField(config, "api_key"),
-      },
-      env,
-    );
-    const account = stringField(config, "account");
-    const client = new Client({
-      endpoint,
-      apiKey,
-      account,
-      ca: stringField(config, "ca_certificate"),
-      requestTimeout: parseDuration(stringField(config, "request_timeout") ?? "") ?? 30_000,
-      userAgent: `terraform-provider-outpost/${version} (terraform ${terraformVersion || "unknown"})`,
-      log,
-      recover: env.OUTPOST_RECOVER === "true",
-    });
-    if (account !== undefined) {
-      const me = await client.account({ deadline: Date.now() + 60_000, signal });
-      if (!me.ok) throw new Error(me.problem.detail);
-      if (me.body.account !== account)
-        throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
-    }
-    return client;
-  },
+  validate: (config, diagnostics) => validate(config, diagnostics, env),
+  configure: (config, context) => configure(config, context, env),
   resources: {
     ...resources,
     outpost_task: async () => (await import("./resources/task.ts")).task,

@@ -108,7 +108,11 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
     warnOfPlainHttp(settings, log);
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;
-    return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, clockwork, store, log)) };
+    return {
+      url,
+      services,
+      stop: () => (stopped ??= shutDown({ server, closeIdle, stopping, clockwork, store, log })),
+    };
   } catch (error) {
     await store.close();
     throw error;
@@ -156,15 +160,19 @@ function listen(server: Server, { host, port }: Settings): Promise<string> {
   });
 }
 
+/** What a running service is made of. */
+interface Parts {
+  server: Server;
+  closeIdle(): void;
+  stopping: AbortController;
+  /** What runs beside requests, each by how it is stopped. */
+  clockwork: readonly (() => Promise<void>)[];
+  store: Database;
+  log: Services["log"];
+}
+
 /** Polls and watches end at once and come back elsewhere; other requests finish; then connections and store are closed. */
-async function shutDown(
-  server: Server,
-  closeIdle: () => void,
-  stopping: AbortController,
-  clockwork: readonly (() => Promise<void>)[],
-  store: Database,
-  log: Services["log"],
-): Promise<void> {
+async function shutDown({ server, closeIdle, stopping, clockwork, store, log }: Parts): Promise<void> {
   log.info("stopping");
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   stopping.abort();

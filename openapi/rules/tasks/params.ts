@@ -85,9 +85,9 @@ function faults(given: Schema, value: unknown, at: string, about: About): Fault[
   if (schema.type !== undefined && !isA(schema.type, value))
     return [{ pointer: at, detail: `${nameAt(at)} of ${about.kind} must be ${TYPES[schema.type] ?? schema.type}.` }];
   if (isText(value)) return ofText(schema, value, at, about);
-  if (typeof value === "number") return bounded(value, schema.minimum, schema.maximum, at, about, "");
+  if (typeof value === "number") return bounded(value, { least: schema.minimum, most: schema.maximum }, at, about);
   if (Array.isArray(value)) {
-    const size = bounded(value.length, schema.minItems, schema.maxItems, at, about, " elements");
+    const size = bounded(value.length, { least: schema.minItems, most: schema.maxItems, what: " elements" }, at, about);
     return [...size, ...value.flatMap((one, i) => faults(schema.items ?? FREE, one, `${at}/${i}`, about))];
   }
   return isObject(value) ? ofObject(schema, value, at, about) : [];
@@ -136,17 +136,20 @@ function ofObject(schema: Schema, value: Json, at: string, about: About): Fault[
     if (bad) return [{ pointer: here, detail: `The name ${quoted(name)} ${patternFault(propertyNames.pattern!)}.` }];
     return faults(isObject(additionalProperties) ? (additionalProperties as Schema) : FREE, one, here, about);
   });
-  const size = bounded(Object.keys(value).length, schema.minProperties, schema.maxProperties, at, about, " members");
+  const size = bounded(
+    Object.keys(value).length,
+    { least: schema.minProperties, most: schema.maxProperties, what: " members" },
+    at,
+    about,
+  );
   return [...missing, ...size, ...inside];
 }
 
 function bounded(
   size: number,
-  least: number | undefined,
-  most: number | undefined,
+  { least, most, what = "" }: { least: number | undefined; most: number | undefined; what?: string },
   at: string,
   { kind }: About,
-  what: string,
 ): Fault[] {
   const wrong = (detail: string): Fault[] => [{ pointer: at, detail: `${nameAt(at)} of ${kind} ${detail}` }];
   if (least !== undefined && size < least)

@@ -9,6 +9,13 @@ import { metricsVerb } from "./metrics.ts";
 
 /** `outpost apikey …`, `outpost servicekey rotate` and `outpost audit …`. */
 export function adminVerbs(root: Command, io: Io): void {
+  servicekeyVerbs(root, io);
+  apikeyVerbs(root, io);
+  auditVerbs(root, io);
+  metricsVerb(root, io);
+}
+
+function servicekeyVerbs(root: Command, io: Io): void {
   const servicekey = root.command("servicekey").summary("the key that the service signs with");
   servicekey
     .command("rotate")
@@ -26,7 +33,9 @@ export function adminVerbs(root: Command, io: Io): void {
         say(s, `${s.e.green("✓")} the service signs with key ${s.e.bold(key.keyId)} now`);
       }),
     );
+}
 
+function apikeyVerbs(root: Command, io: Io): void {
   const apikey = root.command("apikey").summary("API keys of a scope");
   apikey
     .command("create <id>")
@@ -74,7 +83,4 @@ export function adminVerbs(root: Command, io: Io): void {
         say(s, `${s.e.green("✓")} apikey ${s.e.bold(id)} deleted`);
       }),
     );
-
-  auditVerbs(root, io);
-  metricsVerb(root, io);
 }

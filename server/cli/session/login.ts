@@ -17,6 +17,13 @@ interface LoginFlags {
 
 /** `login`, `logout`, `whoami` and `context`. */
 export function loginVerbs(root: Command, io: Io): void {
+  loginVerb(root, io);
+  logoutVerb(root, io);
+  whoamiVerb(root, io);
+  contextVerbs(root, io);
+}
+
+function loginVerb(root: Command, io: Io): void {
   root
     .command("login [endpoint]")
     .summary("sign in to a service and remember it")
@@ -29,7 +36,9 @@ export function loginVerbs(root: Command, io: Io): void {
       const flags = command.optsWithGlobals<LoginFlags>();
       await verb(io, (s: Session) => login(s, endpoint, flags))(command);
     });
+}
 
+function logoutVerb(root: Command, io: Io): void {
   root
     .command("logout [name]")
     .summary("forget a sign-in; default: the current one")
@@ -48,7 +57,9 @@ export function loginVerbs(root: Command, io: Io): void {
         );
       }),
     );
+}
 
+function whoamiVerb(root: Command, io: Io): void {
   root
     .command("whoami")
     .summary("who this key is and what it may do")
@@ -64,7 +75,9 @@ export function loginVerbs(root: Command, io: Io): void {
         );
       }),
     );
+}
 
+function contextVerbs(root: Command, io: Io): void {
   const context = root.command("context").summary("the services you are signed in to");
   context
     .command("list")

@@ -86,6 +86,11 @@ export function runsVerbs(root: Command, io: Io): void {
       follow(s, await (await s.api()).call<Run>("getRun", { path: { run: id } }), given),
     ),
   );
+  cancelVerb(run, io);
+  decisionVerbs(run, io);
+}
+
+function cancelVerb(run: Command, io: Io): void {
   run
     .command("cancel <run>")
     .summary("end it and the tasks of its steps")
@@ -101,6 +106,10 @@ export function runsVerbs(root: Command, io: Io): void {
         );
       }),
     );
+}
+
+/** Decisions of people about a step that waits for them. */
+function decisionVerbs(run: Command, io: Io): void {
   for (const [word, operation] of [
     ["approve", "approveStep"],
     ["reject", "rejectStep"],

@@ -5,6 +5,9 @@ import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts
 import { BOUNDS, DANGEROUS, segments } from "../git/tree.ts";
 import { REPO } from "../types.ts";
 
+// Archives of before 1988 name no format; the package's types do not know the option.
+const OPTIONS = { allowUnknownFormat: true } as Parameters<typeof extract>[0];
+
 interface Entry {
   path: string;
   /** The name in the archive, for messages. */
@@ -27,7 +30,7 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
 async function read(archive: Buffer, to: string, modes: boolean): Promise<Outcome<Entry[]>> {
   const entries: Entry[] = [];
   let bytes = 0;
-  const tar = extract({ allowUnknownFormat: true });
+  const tar = extract(OPTIONS);
   tar.end(archive);
   try {
     for await (const entry of tar) {

@@ -27,52 +27,47 @@ type Asked = Record<"sync" | "rollback" | "terminate" | "refresh", Record<string
 export const syncApplication =
   (s: Services): Handler<"syncApplication"> =>
   (call) =>
-    act(
-      s,
-      call,
-      (id, by) => ({ sync: { id, by, request: call.body ?? {} }, rollback: null, terminate: null }),
-      "Manual",
-    );
+    act(s, call, {
+      action: (id, by) => ({ sync: { id, by, request: call.body ?? {} }, rollback: null, terminate: null }),
+      cause: "Manual",
+    });
 
 export const rollbackApplication =
   (s: Services): Handler<"rollbackApplication"> =>
   (call) =>
-    act(
-      s,
-      call,
-      (id, by) => ({ rollback: { id, by, request: call.body }, sync: null, terminate: null }),
-      "Rollback",
-      async (_w, app) => mayRollBack(app, call.body.id),
-    );
+    act(s, call, {
+      action: (id, by) => ({ rollback: { id, by, request: call.body }, sync: null, terminate: null }),
+      cause: "Rollback",
+      check: async (_w, app) => mayRollBack(app, call.body.id),
+    });
 
 /** Ends what runs; what was asked for and has not been sent is taken back. */
 export const terminateApplication =
   (s: Services): Handler<"terminateApplication"> =>
   (call) =>
-    act(
-      s,
-      call,
-      (id, by) => ({ terminate: { id, by }, sync: null, rollback: null }),
-      undefined,
-      async (w, app) => {
+    act(s, call, {
+      action: (id, by) => ({ terminate: { id, by }, sync: null, rollback: null }),
+      check: async (w, app) => {
         if (!(await mayRun(w, app))) throw new Problem("conflict", "No operation of this application runs or waits.");
       },
-    );
+    });
 
 export const refreshApplication =
   (s: Services): Handler<"refreshApplication"> =>
   (call) =>
-    act(s, call, (id) => ({ refresh: { id, hard: call.body?.hard ?? false } }));
+    act(s, call, { action: (id) => ({ refresh: { id, hard: call.body?.hard ?? false } }) });
 
-async function act(
-  s: Services,
-  call: ActCall,
-  action: (id: string, by: string) => Partial<Asked>,
-  cause?: Operation["cause"],
-  check?: (sql: Sql, app: Stored) => Promise<void>,
-): Promise<Accepted> {
+/** What is asked of an application's agent. */
+interface Act {
+  action: (id: string, by: string) => Partial<Asked>;
+  cause?: Operation["cause"];
+  /** Throws if it may not be asked now. */
+  check?: ((sql: Sql, app: Stored) => Promise<void>) | undefined;
+}
+
+async function act(s: Services, call: ActCall, { action, cause, check }: Act): Promise<Accepted> {
   const shown = await findObject(s.db, "applications", call.scope, call.params.id);
-  if (shown.origin !== "managed") return operate(s, call, shown, action, cause, check);
+  if (shown.origin !== "managed") return operate(s, call, shown, { action, cause, check });
   return write(s, call, async (w) => {
     const app: Stored = await findObject(w, "applications", call.scope, call.params.id);
     if (app.deletionRequestedAt) throw new Problem("being_deleted", "The application is being deleted by its agent.");
@@ -97,14 +92,7 @@ function accepted(app: Stored, id: string, by: string, cause: Operation["cause"]
  * The same for an application that the service does not manage: nothing is delivered that it could ride on, so the agent is asked now, and
  * must be connected. The id comes from the idempotency key, because the agent does each id once.
  */
-async function operate(
-  s: Services,
-  call: ActCall,
-  app: Stored,
-  action: (id: string, by: string) => Partial<Asked>,
-  cause: Operation["cause"],
-  check: ((sql: Sql, app: Stored) => Promise<void>) | undefined,
-): Promise<Accepted> {
+async function operate(s: Services, call: ActCall, app: Stored, { action, cause, check }: Act): Promise<Accepted> {
   await check?.(s.db, app);
   const agent = await requireAgentOf(s.db, app);
   const by = nameOf(call.caller);

@@ -58,7 +58,7 @@ async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: Task
   const deployment = service?.deployments?.find(({ status }) => status === "PRIMARY")?.id;
   const taskDefinition = service?.taskDefinition;
   await context.progress(`deployment ${deployment} of ${taskDefinition} has begun`);
-  const ended = wait ? await untilStable(ecs, client, params, deployment, before.value, context) : done(service!);
+  const ended = wait ? await untilStable({ ecs, client, params, context }, deployment, before.value) : done(service!);
   if (ended.kind !== "done") return failed(ended.reason, ended.message, { taskDefinition, deployment });
   const { runningCount: running = 0, desiredCount: desired = 0 } = ended.value;
   return { outcome: "succeeded" as const, outputs: { taskDefinition, deployment, running, desired } };
@@ -137,12 +137,9 @@ function settingsOf(old: TaskDefinition) {
 
 /** Looks until the deployment is complete, and says meanwhile what the service says. */
 async function untilStable(
-  ecs: Ecs,
-  client: ECSClient,
-  params: Params,
+  { ecs, client, params, context }: { ecs: Ecs; client: ECSClient; params: Params; context: TaskContext },
   deployment: string | undefined,
   before: Service,
-  context: TaskContext,
 ): Promise<Outcome<Service>> {
   const told = new Set((before.events ?? []).map(({ id }) => id));
   let last = "";

@@ -52,7 +52,7 @@ export async function applicationLogs(
     if (all.length > streams.length)
       void tell("system", `${all.length - streams.length} more containers are not shown: name a Pod or a container`);
     const bytes = { left: MAX_BYTES };
-    const ended = await Promise.all(streams.map((one) => copy(client, one, wish.value, tell, bytes, signal)));
+    const ended = await Promise.all(streams.map((one) => copy({ client, tell, bytes, signal }, one, wish.value)));
     if (bytes.left <= 0) void tell("system", `more than ${MAX_BYTES / 1_000_000} MB: ended`);
     const failed = ended.find((one) => one.kind !== "done");
     return failed && ended.every((one) => one.kind !== "done") ? failed : done(undefined);
@@ -61,12 +61,9 @@ export async function applicationLogs(
 
 /** One container's log, line by line, no faster than the service takes it. */
 async function copy(
-  client: KubeClient,
+  { client, tell, bytes, signal }: { client: KubeClient; tell: Tell; bytes: { left: number }; signal: AbortSignal },
   { namespace, pod, container }: Stream,
   { tail, since, previous, follow }: Wish,
-  tell: Tell,
-  bytes: { left: number },
-  signal: AbortSignal,
 ): Promise<Outcome<undefined>> {
   const path = `${resourcePath(POD, namespace, pod)}/log`;
   const query = {
