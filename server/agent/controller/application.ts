@@ -1,35 +1,21 @@
 import type { HealthStatus } from "../../kube/health/health.ts";
 import { type KubeObject, objectKey } from "../../kube/object.ts";
-import type { ApplicationSpec, Retry, Source, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
+import type { ApplicationSpec, Operation, Source, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
 
-export type { ApplicationSpec, IgnoreDifference, Retry, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
+export type {
+  ApplicationSpec,
+  IgnoreDifference,
+  Operation,
+  Retry,
+  SourceHydrator,
+  SyncPolicy,
+} from "../model/generated/types.ts";
 
 /** `argoproj.io/v1alpha1 Application`, as far as this program reads and writes it. */
 export interface Application extends KubeObject {
   spec: ApplicationSpec;
   status?: ApplicationStatus;
   operation?: Operation;
-}
-
-export interface Operation {
-  sync?: {
-    revision?: string;
-    /** One for each source, when there are several. */
-    revisions?: string[];
-    prune?: boolean;
-    dryRun?: boolean;
-    syncStrategy?: { apply?: { force?: boolean }; hook?: { force?: boolean } };
-    resources?: { group?: string; kind: string; name: string; namespace?: string }[];
-    source?: Source;
-    sources?: Source[];
-    /** Objects of whoever asks, in place of the sources': refused. */
-    manifests?: string[];
-    syncOptions?: string[];
-    autoHealAttemptsCount?: number;
-  };
-  initiatedBy?: { username?: string; automated?: boolean };
-  info?: { name: string; value: string }[];
-  retry?: Retry;
 }
 
 export type Cause = "Manual" | "Automated" | "SelfHeal" | "Rollback";

@@ -11,6 +11,9 @@ interface Schema {
   properties?: Record<string, Schema>;
   additionalProperties?: Schema;
   items?: Schema;
+  enum?: string[];
+  nullable?: boolean;
+  "x-free"?: boolean;
   "x-open"?: boolean;
   "x-also"?: "string" | "integer";
 }
@@ -41,7 +44,11 @@ const comment = ({ description }: Schema, indent: string) => (description ? `${i
 
 /** A schema as a TypeScript type. */
 function typeOf(schema: Schema, indent: string): string {
+  const { nullable, ...one } = schema;
+  if (nullable) return `${typeOf(one, indent)} | null`;
   if (schema.$ref) return schema.$ref;
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema["x-free"]) return "Record<string, any>";
   const also = schema["x-also"] ? ` | ${schema["x-also"] === "integer" ? "number" : "string"}` : "";
   switch (schema.type) {
     case "string":

@@ -221,7 +221,10 @@ function archive(path: string, type = "0"): Buffer {
   header.write(path, 0);
   header.write("0000644\0", 100);
   header.write("00000000001\0", 124);
+  header.write("        ", 148);
   header.write(type, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return gzipSync(Buffer.concat([header, Buffer.from("x".padEnd(512, "\0")), Buffer.alloc(1_024)]));
 }
 const escapes: [string, Buffer, string, RegExp][] = [
@@ -231,6 +234,7 @@ const escapes: [string, Buffer, string, RegExp][] = [
   ["an application above", archive("a"), "../..", /outside of the files/],
   ["an absolute application", archive("a"), "/etc", /outside of the files/],
   ["no archive", Buffer.from("nothing"), ".", /cannot be unpacked/],
+  ["a header that was changed", gzipSync(Buffer.alloc(1_024, "x")), ".", /the archive is damaged/],
   ["a bomb", gzipSync(Buffer.alloc(200_000_000)), ".", /cannot be unpacked/],
 ];
 test.each(escapes)("a sidecar takes nothing that leads out of its folder: %s", async (_, bytes, path, want) => {

@@ -168,6 +168,46 @@ export interface ApplicationSpec {
   revisionHistoryLimit?: number;
 }
 
+/** A request for a sync. */
+export interface Operation {
+  sync?: {
+    revision?: string;
+    /** One for each source, when there are several. */
+    revisions?: string[];
+    prune?: boolean;
+    dryRun?: boolean;
+    syncStrategy?: {
+      apply?: {
+        force?: boolean;
+      };
+      hook?: {
+        force?: boolean;
+      };
+    };
+    resources?: {
+      group?: string;
+      kind: string;
+      name: string;
+      namespace?: string;
+    }[];
+    source?: Source;
+    sources?: Source[];
+    /** Objects to apply in place of the sources': refused. */
+    manifests?: string[];
+    syncOptions?: string[];
+    autoHealAttemptsCount?: number;
+  };
+  initiatedBy?: {
+    username?: string;
+    automated?: boolean;
+  };
+  info?: {
+    name: string;
+    value: string;
+  }[];
+  retry?: Retry;
+}
+
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: LabelExpression[];
@@ -196,6 +236,86 @@ export interface MadeApplication {
 export interface RolloutStep {
   matchExpressions?: LabelExpression[];
   maxUpdate?: number | string;
+}
+
+/** One entry of `spec.generators`: exactly one of them should be set; several count as several entries. */
+export interface Generator {
+  list?: Record<string, any>;
+  clusters?: Record<string, any>;
+  git?: Record<string, any>;
+  scmProvider?: Record<string, any>;
+  clusterDecisionResource?: Record<string, any>;
+  pullRequest?: Record<string, any>;
+  matrix?: Record<string, any>;
+  merge?: Record<string, any>;
+  plugin?: Record<string, any>;
+  selector?: LabelSelector | null;
+}
+
+export interface ApplicationTemplate {
+  metadata?: TemplateMetadata;
+  spec?: Record<string, any>;
+}
+
+export interface ApplicationSetSpec {
+  goTemplate?: boolean;
+  goTemplateOptions?: string[];
+  generators?: Generator[];
+  template?: ApplicationTemplate;
+  templatePatch?: string;
+  syncPolicy?: {
+    preserveResourcesOnDeletion?: boolean;
+    applicationsSync?: "sync" | "create-only" | "create-update" | "create-delete";
+  };
+  preservedFields?: {
+    annotations?: string[];
+    labels?: string[];
+  };
+  ignoreApplicationDifferences?: {
+    name?: string;
+    jsonPointers?: string[];
+    jqPathExpressions?: string[];
+  }[];
+  strategy?: {
+    type?: string;
+    rollingSync?: {
+      steps?: RolloutStep[];
+    };
+    deletionOrder?: string;
+  };
+}
+
+export interface SetCondition {
+  type: "ErrorOccurred" | "ParametersGenerated" | "ResourcesUpToDate" | "RolloutProgressing";
+  status: "True" | "False" | "Unknown";
+  reason: string;
+  message: string;
+  lastTransitionTime?: string;
+}
+
+/** How far one application of a rollout is. */
+export interface ApplicationStep {
+  application: string;
+  status: "Waiting" | "Pending" | "Progressing" | "Healthy";
+  /** From 1; "-1" for one that no step names. */
+  step: string;
+  message: string;
+  targetRevisions: string[];
+  lastTransitionTime?: string;
+}
+
+export interface SetStatus {
+  /** Of a set that the service delivered: the delivery that this speaks of. */
+  observedGeneration?: number;
+  conditions?: SetCondition[];
+  applicationStatus?: ApplicationStep[];
+  resources?: Record<string, any>[];
+  resourcesCount?: number;
+  health?: {
+    status: string;
+    message?: string;
+    lastTransitionTime?: string;
+  };
 }
 
 export interface GroupKind {

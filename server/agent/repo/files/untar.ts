@@ -53,7 +53,7 @@ async function read(archive: Buffer, to: string, modes: boolean): Promise<Outcom
     }
   } catch (error) {
     const { message } = error as Error;
-    return bad(/end of data/i.test(message) ? "ends early" : `cannot be read: ${message}`);
+    return bad(/end of data/i.test(message) ? "ends early" : "is damaged");
   }
   return done(entries);
 }
