@@ -11,7 +11,9 @@ export function buildDocument(specDir: string): Json {
   doc.paths = {};
   doc.tags = [];
   const nouns = readNouns(specDir);
-  const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["head.yaml", "codes.yaml"].includes(f));
+  const files = readdirSync(specDir).filter(
+    (f) => f.endsWith(".yaml") && !["head.yaml", "codes.yaml", "patterns.yaml"].includes(f),
+  );
   for (const file of files.sort()) {
     const part: Json = withCollections(parse(readFileSync(join(specDir, file), "utf8")), nouns);
     if (part.schemas?.TaskKind?.["x-kinds"]) part.schemas.TaskKind = { type: "string", enum: taskKinds(specDir) };

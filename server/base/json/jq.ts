@@ -79,10 +79,7 @@ export function pathsOf(program: Program, document: unknown, spent?: (steps: num
   return found;
 }
 
-/** The node of a form; some forms share a node's type. */
-type NodeOf<K extends Jq["is"], N = Jq> = N extends { is: infer I } ? (K extends I ? N : never) : never;
-
-type Form<N = Jq> = (run: Run, node: N, input: Hit, emit: Emit) => void;
+type Node<K extends Jq["is"]> = Extract<Jq, { is: K }>;
 
 class Run {
   #steps = 0;
@@ -98,86 +95,149 @@ class Run {
     if (++this.#steps > MAX_STEPS) throw new TooMuch();
   }
 
+  /** What each form of an expression does. The forms that a document is walked with come first. */
   eval(node: Jq, input: Hit, emit: Emit): void {
     this.step();
-    (Run.#FORMS[node.is] as Form)(this, node, input, emit);
+    switch (node.is) {
+      case "identity":
+        emit(input);
+        break;
+      case "recurse":
+        this.recurse(input, emit);
+        break;
+      case "literal":
+        emit({ value: node.value });
+        break;
+      case "pipe":
+        this.eval(node.left, input, (hit) => this.eval(node.right, hit, emit));
+        break;
+      case "comma":
+        this.eval(node.left, input, emit);
+        this.eval(node.right, input, emit);
+        break;
+      case "index":
+        this.#index(node, input, emit);
+        break;
+      case "each":
+        this.eval(node.of, input, (of) => this.each(of, emit));
+        break;
+      case "compare":
+      case "compute":
+        this.#compute(node, input, emit);
+        break;
+      case "call":
+        (CALLS[`${node.name}/${node.parts.length}`] as Call)(this, input, emit, ...node.parts);
+        break;
+      case "list":
+        emit({ value: node.of ? this.made(this.values(node.of, input)) : [] });
+        break;
+      default:
+        this.#choose(node, input, emit);
+    }
   }
 
-  /** What each form of an expression does; one that calls a function is in the tables of functions. */
-  static readonly #FORMS: { [K in Jq["is"]]: Form<NodeOf<K>> } = {
-    identity: (_run, _node, input, emit) => emit(input),
-    recurse: (run, _node, input, emit) => run.recurse(input, emit),
-    literal: (_run, node, _input, emit) => emit({ value: node.value }),
-    pipe: (run, node, input, emit) => run.eval(node.left, input, (hit) => run.eval(node.right, hit, emit)),
-    comma: (run, node, input, emit) => {
-      run.eval(node.left, input, emit);
-      run.eval(node.right, input, emit);
-    },
-    index: (run, node, input, emit) =>
-      run.eval(node.of, input, (of) => run.eval(node.key, bare(input), ({ value }) => emit(child(of, value)))),
-    slice: (run, node, input, emit) => run.eval(node.of, input, (of) => run.#slice(node, bare(input), of, emit)),
-    each: (run, node, input, emit) => run.eval(node.of, input, (of) => run.each(of, emit)),
-    maybe: (run, node, input, emit) => run.#try(node.of, input, emit),
-    try: (run, node, input, emit) => run.#try(node.of, input, emit, node.handler),
-    bind: (run, node, input, emit) =>
-      run.eval(node.of, bare(input), ({ value }) => {
-        run.#steps += node.size;
-        run.eval(bound(node.body, { name: node.name, value }), input, emit);
-      }),
-    label: (run, node, input, emit) => {
-      run.#steps += node.size;
-      run.#label(node, input, emit);
-    },
-    break: (_run, node) => {
-      throw new Break(node.label);
-    },
-    variable: (_run, node) => {
-      throw new Misfit(`$${node.name} is not defined`);
-    },
-    else: (run, node, input, emit) => {
-      // An error on the left is an error: only `?` forgives one.
-      const good: Hit[] = [];
-      run.eval(node.left, input, (hit) => truthy(hit.value) && good.push(hit));
-      for (const hit of good) emit(hit);
-      if (good.length === 0) run.eval(node.right, input, emit);
-    },
-    and: (run, node, input, emit) => run.#both(node, false, input, emit),
-    or: (run, node, input, emit) => run.#both(node, true, input, emit),
-    compare: (run, node, input, emit) =>
-      run.#pairs(node, input, (left, right) => emit({ value: run.made(compare(node.operator, left, right)) })),
-    compute: (run, node, input, emit) =>
-      run.#pairs(node, input, (left, right) => emit({ value: run.made(compute(node.operator, left, right)) })),
-    list: (run, node, input, emit) => emit({ value: node.of ? run.made(run.values(node.of, input)) : [] }),
-    object: (run, node, input, emit) =>
-      run.#object(node.entries, bare(input), (value) => emit({ value: run.made(value) })),
-    text: (run, node, input, emit) => run.#text(node, bare(input), (value) => emit({ value: run.made(value) })),
-    reduce: (run, node, input, emit) =>
-      // A state is a value and no place, as in the ecosystem's jq.
-      run.eval(node.init, bare(input), (first) => {
-        let state: unknown = first.value;
-        run.#each(node, input, (update) => {
-          const next = run.values(update, { value: state });
-          if (next.length > 0) state = next.at(-1);
+  #choose(node: Jq, input: Hit, emit: Emit): void {
+    switch (node.is) {
+      case "if":
+        this.#if(node, input, emit);
+        break;
+      case "else":
+        this.#otherwise(node, input, emit);
+        break;
+      case "and":
+      case "or":
+        this.#both(node, node.is === "or", input, emit);
+        break;
+      case "maybe":
+        this.#try(node.of, input, emit);
+        break;
+      case "try":
+        this.#try(node.of, input, emit, node.handler);
+        break;
+      case "slice":
+        this.eval(node.of, input, (of) => this.#slice(node, bare(input), of, emit));
+        break;
+      case "object":
+        this.#object(node.entries, bare(input), (value) => emit({ value: this.made(value) }));
+        break;
+      case "text":
+        this.#text(node, bare(input), (value) => emit({ value: this.made(value) }));
+        break;
+      default:
+        this.#name(node, input, emit);
+    }
+  }
+
+  /** Forms that give a name to a value, or to a place in the expression. */
+  #name(node: Jq, input: Hit, emit: Emit): void {
+    switch (node.is) {
+      case "reduce":
+        this.#reduce(node, input, emit);
+        break;
+      case "foreach":
+        this.#foreach(node, input, emit);
+        break;
+      case "bind":
+        this.#bind(node, input, emit);
+        break;
+      case "label":
+        this.#label(node, input, emit);
+        break;
+      case "break":
+        throw new Break(node.label);
+      case "variable":
+        throw new Misfit(`$${node.name} is not defined`);
+    }
+  }
+
+  #index(node: Node<"index">, input: Hit, emit: Emit): void {
+    this.eval(node.of, input, (of) => this.eval(node.key, bare(input), ({ value }) => emit(child(of, value))));
+  }
+
+  #if(node: Node<"if">, input: Hit, emit: Emit): void {
+    this.eval(node.condition, bare(input), ({ value }) =>
+      this.eval(truthy(value) ? node.then : node.otherwise, input, emit),
+    );
+  }
+
+  /** `//`. An error on the left is an error: only `?` forgives one. */
+  #otherwise(node: { left: Jq; right: Jq }, input: Hit, emit: Emit): void {
+    const good: Hit[] = [];
+    this.eval(node.left, input, (hit) => truthy(hit.value) && good.push(hit));
+    for (const hit of good) emit(hit);
+    if (good.length === 0) this.eval(node.right, input, emit);
+  }
+
+  #bind(node: Node<"bind">, input: Hit, emit: Emit): void {
+    this.eval(node.of, bare(input), ({ value }) => {
+      this.#steps += node.size;
+      this.eval(bound(node.body, { name: node.name, value }), input, emit);
+    });
+  }
+
+  /** A state is a value and no place, as in the ecosystem's jq. */
+  #reduce(node: Node<"reduce">, input: Hit, emit: Emit): void {
+    this.eval(node.init, bare(input), (first) => {
+      let state: unknown = first.value;
+      this.#each(node, input, (update) => {
+        const next = this.values(update, { value: state });
+        if (next.length > 0) state = next.at(-1);
+      });
+      emit({ value: state });
+    });
+  }
+
+  #foreach(node: Node<"foreach">, input: Hit, emit: Emit): void {
+    this.eval(node.init, bare(input), (first) => {
+      let state: unknown = first.value;
+      this.#each(node, input, (update, extract) => {
+        this.eval(update, { value: state }, (hit) => {
+          state = hit.value;
+          this.eval(extract!, { value: state }, ({ value }) => emit({ value }));
         });
-        emit({ value: state });
-      }),
-    foreach: (run, node, input, emit) =>
-      run.eval(node.init, bare(input), (first) => {
-        let state: unknown = first.value;
-        run.#each(node, input, (update, extract) => {
-          run.eval(update, { value: state }, (hit) => {
-            state = hit.value;
-            run.eval(extract!, { value: state }, ({ value }) => emit({ value }));
-          });
-        });
-      }),
-    if: (run, node, input, emit) =>
-      run.eval(node.condition, bare(input), ({ value }) =>
-        run.eval(truthy(value) ? node.then : node.otherwise, input, emit),
-      ),
-    call: (run, node, input, emit) =>
-      (CALLS[`${node.name}/${node.parts.length}`] as Call)(run, input, emit, ...node.parts),
-  };
+      });
+    });
+  }
 
   /** `and` and `or`: the right side is asked only where the left one does not decide. */
   #both(node: { left: Jq; right: Jq }, stop: boolean, input: Hit, emit: Emit): void {
@@ -187,9 +247,12 @@ class Run {
     });
   }
 
-  #pairs(node: { left: Jq; right: Jq }, input: Hit, put: (left: unknown, right: unknown) => void): void {
+  #compute(node: Node<"compare" | "compute">, input: Hit, emit: Emit): void {
+    const work = node.is === "compare" ? compare : compute;
     this.eval(node.right, bare(input), (right) =>
-      this.eval(node.left, bare(input), (left) => put(left.value, right.value)),
+      this.eval(node.left, bare(input), (left) =>
+        emit({ value: this.made(work(node.operator, left.value, right.value)) }),
+      ),
     );
   }
 
@@ -307,6 +370,7 @@ class Run {
   }
 
   #label(node: Extract<Jq, { is: "label" }>, input: Hit, emit: Emit): void {
+    this.#steps += node.size;
     const label = {};
     try {
       this.eval(bound(node.body, { label: node.name, value: label }), input, emit);
