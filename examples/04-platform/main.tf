@@ -48,6 +48,20 @@ resource "outpost_repository_credential" "team" {
   credentials_version = var.repository_password_version
 }
 
+# What the team's applications are, and where this agent deploys them: `outpost service matrix` shows what runs where.
+resource "outpost_service" "team" {
+  for_each = toset(var.services)
+
+  id    = each.value
+  owner = local.team
+}
+
+resource "outpost_environment" "production" {
+  id     = "production"
+  type   = "production"
+  agents = [var.agent]
+}
+
 # An application for each folder of `apps`: `shop-catalog`, `shop-checkout`, and whatever Git has next.
 resource "outpost_application_set" "team" {
   id    = local.team
@@ -61,6 +75,10 @@ resource "outpost_application_set" "team" {
     }
   })]
   go_template_options = ["missingkey=error"]
+
+  # Each application is the service that its folder is named after.
+  service     = "{{ .path.basename }}"
+  environment = outpost_environment.production.id
 
   template = jsonencode({
     metadata = { name = "${local.team}-{{ .path.basename }}" }

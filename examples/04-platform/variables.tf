@@ -32,3 +32,9 @@ variable "git_authority" {
   type        = string
   default     = ""
 }
+
+variable "services" {
+  description = "Services of the team, by the names of their folders below `apps`."
+  type        = list(string)
+  default     = ["catalog", "checkout"]
+}

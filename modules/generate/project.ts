@@ -71,6 +71,10 @@ in neither plan nor state.`,
         Fn.jsonencode({ git: { repoURL: v.repositoryUrl, revision: v.revision, directories: [{ path: v.folders }] } }),
       ],
       goTemplateOptions: ["missingkey=error"],
+      environment: v.environment,
+      service: Token.asString(
+        conditional(Op.eq(v.environment, Token.nullValue()), Token.nullValue(), "{{ .path.basenameNormalized }}"),
+      ),
       template: Fn.jsonencode(template(v, appProject.status.name)),
       timeouts: { create: v.timeout, update: v.timeout },
       dependsOn: [credential],
@@ -126,6 +130,10 @@ function variables(stack: ModuleStack) {
     org: maybe("org", "Organization of the scope; none means the account."),
     project: maybe("project", "Project of the scope; needs `org`."),
     description: maybe("description", "What the project is for."),
+    environment: maybe(
+      "environment",
+      "Environment that the applications deploy into. Each application is then the service that its folder is named after.",
+    ),
     within: maybe(
       "within",
       "In a scope below the agent's: the app project of a scope above that limits this one, such as `account.platform`. Needed if several may be used.",

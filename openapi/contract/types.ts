@@ -2330,6 +2330,13 @@ export interface components {
             conditions?: components["schemas"]["Condition"][];
             resources?: components["schemas"]["ApplicationResource"][];
             images?: string[];
+            /** @description How many of its Pods are ready, as its workloads count them. None beside Argo CD, and without workloads. */
+            instances?: {
+                ready: number;
+                total: number;
+                /** @description By namespace and name, the first 50; `ready` and `total` are their sums. */
+                workloads: components["schemas"]["Workload"][];
+            };
             /** @description Where it can be reached, as its Ingresses and link annotations say: an address, or a title and an address with `|` between. */
             externalUrls?: string[];
             sourceType?: string;
@@ -2354,6 +2361,18 @@ export interface components {
             requiresDeletionConfirmation?: boolean;
             hook?: boolean;
             syncWave?: number;
+        };
+        /** @description What runs Pods: a Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Rollout or a Pod of its own. */
+        Workload: {
+            group?: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+            /** @description Label `app.kubernetes.io/version` of its Pods, or of itself. */
+            version?: string;
+            images?: string[];
+            ready: number;
+            total: number;
         };
         OperationResult: {
             group?: string;
@@ -3278,6 +3297,10 @@ export interface components {
             deployedAt?: string;
             /** @description Of the applications of `items`; 50 at the most. */
             images?: string[];
+            /** @description Pods that are ready. Left out where no application tells. */
+            ready?: number;
+            /** @description Pods that there should be. */
+            total?: number;
             /** @description The applications, those that are least well first; 20 at the most. */
             items: components["schemas"]["MatrixApplication"][];
         };
@@ -3290,6 +3313,8 @@ export interface components {
             sync?: string;
             health?: string;
             revision?: string;
+            ready?: number;
+            total?: number;
             deployedAt?: string;
         };
         EnvironmentSpec: {

@@ -204,6 +204,9 @@ test("an application of more resources than etcd takes in one object tells of th
   expect(again.status?.conditions).toEqual(conditions);
 }, 240_000);
 
+/** No kubelet runs here, so no Pod is ever ready. */
+const WEB = expect.objectContaining({ kind: "Deployment", images: ["registry.example/web:1"], ready: 0 });
+
 test("a status tells where an application is reached, what images each object has, and whether it deploys applications", async () => {
   const ingress = `---
 apiVersion: networking.k8s.io/v1
@@ -228,6 +231,7 @@ spec: {project: default, source: {repoURL: "https://git.example/r", path: .}, de
     images: ["registry.example/web:1"],
     externalURLs: ["Graphs|https://graphs.example", "https://shop.example/"],
     isAppOfApps: true,
+    workloads: [WEB],
   });
   const images = app.status?.operationState?.syncResult?.resources?.map(({ kind, images }) => [kind, images]);
   expect(images).toContainEqual(["Deployment", ["registry.example/web:1"]]);
@@ -239,5 +243,5 @@ spec: {project: default, source: {repoURL: "https://git.example/r", path: .}, de
     (a) => synced(a) && a.status?.summary?.isAppOfApps === undefined,
     "without applications",
   );
-  expect(later.status?.summary).toEqual({ images: ["registry.example/web:1"] });
+  expect(later.status?.summary).toEqual({ images: ["registry.example/web:1"], workloads: [WEB] });
 });

@@ -41,15 +41,57 @@ beforeAll(async () => {
   await terraform("init");
 });
 afterAll(async () => {
-  await w.repository.commit(Object.fromEntries(apps().map((name) => [name, null])), "no platform");
+  const all = [...apps(), "apps/catalog/note.yaml"];
+  await w.repository.commit(Object.fromEntries(all.map((name) => [name, null])), "no platform");
   rmSync(stack, { recursive: true, force: true });
 });
 
 const pods = async (namespace: string): Promise<string> =>
   w.cluster.kubectl("-n", namespace, "get", "pods", "-o", "name");
 
+interface Deployment {
+  service: { id: string };
+  environment: { id: string };
+  application: string;
+  outcome: string;
+  cause: string;
+  revision: string;
+  images: string[];
+}
+
+const deployments = async (service: string): Promise<Deployment[]> =>
+  (JSON.parse((await w.cli("service", "deployments", service, "-o", "json")).out) as { items: Deployment[] }).items;
+
+/** The matrix shows both services in production; a commit is one more deployment of each, and is recorded once. */
+async function seesWhatRunsWhere(): Promise<void> {
+  const matrix = (await w.cli("service", "matrix")).out;
+  expect(matrix).toMatch(/^SERVICE +PRODUCTION\ncatalog +[0-9a-f]{12} 1\/1\ncheckout +[0-9a-f]{12} 1\/1\n$/);
+  const before = await deployments("catalog");
+  expect(before).toMatchObject([
+    {
+      service: { id: "catalog" },
+      environment: { id: "production" },
+      application: "shop-catalog",
+      outcome: "Succeeded",
+    },
+  ]);
+  const revision = await w.repository.commit({ "apps/catalog/note.yaml": NOTE }, "one more object");
+  await w.cli("app", "refresh", "shop-catalog");
+  const after = await until("the deployment of the commit", async () => {
+    const found = await deployments("catalog");
+    return found.length > before.length && found;
+  });
+  expect(after).toMatchObject([
+    { revision, outcome: "Succeeded", cause: "Automated", images: before[0]!.images },
+    before[0],
+  ]);
+  expect((await w.cli("service", "deployments", "catalog", "--outcome", "Failed")).out).toBe("");
+}
+
+const NOTE = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: note }\n";
+
 test("one apply makes a project with its credentials and an application for each folder, Synced and Healthy; destroy leaves nothing", async () => {
-  expect(await terraform("apply", "-auto-approve")).toContain("5 added, 0 changed, 0 destroyed");
+  expect(await terraform("apply", "-auto-approve")).toContain("8 added, 0 changed, 0 destroyed");
   const applications = JSON.parse(await terraform("output", "-json")).applications.value;
   expect(applications).toEqual({ "shop-catalog": "Synced, Healthy", "shop-checkout": "Synced, Healthy" });
   for (const name of ["catalog", "checkout"]) expect(await pods(`shop-${name}`)).toMatch(new RegExp(`^pod/${name}-`));
@@ -61,7 +103,9 @@ test("one apply makes a project with its credentials and an application for each
   // The quickstart's own application is in another project, and has nothing to do with this one.
   expect(settled(await w.application("guestbook"))).toBe(true);
 
-  expect(await terraform("destroy", "-auto-approve")).toContain("5 destroyed");
+  await seesWhatRunsWhere();
+
+  expect(await terraform("destroy", "-auto-approve")).toContain("8 destroyed");
   const namespaces = await until("the namespaces' end", async () => {
     const names = await w.cluster.kubectl("get", "namespaces", "-o", "name");
     return !names.includes("shop-") && names;

@@ -18,6 +18,7 @@ import { listRows } from "../../server/control/store/lists/list.ts";
 import { readOrder } from "../../server/control/store/lists/order.ts";
 import { SUMMARY_COLUMNS } from "../../server/control/store/lists/summary.ts";
 import { insertObjects, type NewObject } from "../../server/control/store/objects/objects.ts";
+import { readMatrix } from "../../server/control/store/services/matrix.ts";
 import { openStore } from "../../server/control/store/store.ts";
 import { ask } from "../../server/control/testing/service.ts";
 import { type Service, startService } from "../faults/link-world.ts";
@@ -66,7 +67,16 @@ function application(n: number): NewObject {
     lastTransitionTime: "2026-01-01T00:00:00Z",
   }));
   const found = {
-    live: { namespace: "outpost-agent", name: `app-${n}`, uid: `uid-${n}`, labels: { team: `team-${n % 50}` } },
+    live: {
+      namespace: "outpost-agent",
+      name: `app-${n}`,
+      uid: `uid-${n}`,
+      labels: {
+        team: `team-${n % 50}`,
+        "harness.io/serviceRef": `service-${n % 2_000}`,
+        "harness.io/envRef": `environment-${n % 3}`,
+      },
+    },
   };
   return {
     ...scope,
@@ -81,6 +91,8 @@ function application(n: number): NewObject {
     status: {
       sync: { status: n % 7 ? "Synced" : "OutOfSync", revision: n.toString(16).padStart(40, "0") },
       health: { status: HEALTH[n % 5]! },
+      images: [`registry.example/service-${n % 2_000}:v${n % 7}`],
+      history: [{ id: 1, deployedAt: "2026-01-01T00:00:00Z" }],
       resources,
       conditions,
     },
@@ -165,6 +177,11 @@ try {
     ["counts by health and sync", "/v1/counts/applications?by=health,sync", groups("health,sync")],
     ["counts by agent", "/v1/counts/applications?by=agent", groups("agent")],
     ["page of 100 summaries", "/v1/applications?view=summary", page("")],
+    [
+      "matrix of 100 of 2,000 services",
+      "/v1/matrix",
+      () => readMatrix(db, scope, { inherited: false, filter: [], after: "", limit: 101 }),
+    ],
     ["the newest 100", "/v1/applications?view=summary&sort=-updatedAt", page("", "-updatedAt")],
   ];
   for (const [name, path, bare] of asked) {

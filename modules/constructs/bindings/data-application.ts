@@ -1088,6 +1088,64 @@ export class DataApplicationStatusHistoryList extends ComplexList {
   }
 }
 
+/** Results below `workloads`. */
+export class DataApplicationStatusInstancesWorkloadsReference extends ComplexObject {
+  get group(): string {
+    return this.getStringAttribute("group");
+  }
+
+  get images(): string[] {
+    return Token.asList(this.interpolationForAttribute("images"));
+  }
+
+  get kind(): string {
+    return this.getStringAttribute("kind");
+  }
+
+  get name(): string {
+    return this.getStringAttribute("name");
+  }
+
+  get namespace(): string {
+    return this.getStringAttribute("namespace");
+  }
+
+  get ready(): number {
+    return this.getNumberAttribute("ready");
+  }
+
+  get total(): number {
+    return this.getNumberAttribute("total");
+  }
+
+  /** Label `app.kubernetes.io/version` of its Pods, or of itself. */
+  get version(): string {
+    return this.getStringAttribute("version");
+  }
+}
+
+export class DataApplicationStatusInstancesWorkloadsList extends ComplexList {
+  get(index: number): DataApplicationStatusInstancesWorkloadsReference {
+    return new DataApplicationStatusInstancesWorkloadsReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
+  }
+}
+
+/** Results below `instances`. */
+export class DataApplicationStatusInstancesReference extends ComplexObject {
+  get ready(): number {
+    return this.getNumberAttribute("ready");
+  }
+
+  get total(): number {
+    return this.getNumberAttribute("total");
+  }
+
+  /** By namespace and name, the first 50; `ready` and `total` are their sums. */
+  get workloads(): DataApplicationStatusInstancesWorkloadsList {
+    return new DataApplicationStatusInstancesWorkloadsList(this, "workloads", false);
+  }
+}
+
 /** Results below `results`. */
 export class DataApplicationStatusOperationResultsReference extends ComplexObject {
   get group(): string {
@@ -1275,6 +1333,11 @@ export class DataApplicationStatusReference extends ComplexObject {
 
   get images(): string[] {
     return Token.asList(this.interpolationForAttribute("images"));
+  }
+
+  /** How many of its Pods are ready, as its workloads count them. None beside Argo CD, and without workloads. */
+  get instances(): DataApplicationStatusInstancesReference {
+    return new DataApplicationStatusInstancesReference(this, "instances", false);
   }
 
   /** Newest generation of the spec that this status speaks of. */

@@ -38,10 +38,11 @@ resource "outpost_repository_credential" "project" {
 }
 
 resource "outpost_application_set" "project" {
-  id      = var.id
-  org     = var.org
-  project = var.project
-  agent   = var.agent
+  id          = var.id
+  org         = var.org
+  project     = var.project
+  agent       = var.agent
+  environment = var.environment
   generators = [jsonencode({
     git = {
       repoURL  = var.repository_url
@@ -52,6 +53,7 @@ resource "outpost_application_set" "project" {
     }
   })]
   go_template_options = ["missingkey=error"]
+  service             = (var.environment == null) ? null : "{{ .path.basenameNormalized }}"
   template = jsonencode({
     metadata = {
       name = "${var.id}-{{ .path.basenameNormalized }}"

@@ -29,6 +29,12 @@ variable "description" {
   default     = null
 }
 
+variable "environment" {
+  description = "Environment that the applications deploy into. Each application is then the service that its folder is named after."
+  type        = string
+  default     = null
+}
+
 variable "folders" {
   description = "Glob of the folders that are an application each, such as `apps/*`."
   type        = string

@@ -109,7 +109,7 @@ export interface ApplicationStatus {
   conditions?: ApplicationCondition[];
   operationState?: OperationState;
   history?: HistoryEntry[];
-  summary?: { images?: string[]; externalURLs?: string[]; isAppOfApps?: boolean };
+  summary?: { images?: string[]; externalURLs?: string[]; isAppOfApps?: boolean; workloads?: object[] };
   sourceType?: string;
   sourceTypes?: string[];
   reconciledAt?: string;

@@ -9,6 +9,7 @@ import { type Session, verb } from "../session/session.ts";
 import { type Json, say, showAs } from "../show.ts";
 import { diffVerb } from "./diff.ts";
 import { historyVerb } from "./history.ts";
+import { instancesVerb } from "./instances.ts";
 import { logVerbs } from "./logs.ts";
 import { operationVerbs } from "./operation.ts";
 import { pauseVerbs, refreshVerb } from "./pause.ts";
@@ -59,6 +60,7 @@ export function appVerbs(app: Command, io: Io): void {
         showAs(s, { items }, () => resourceTable(items, s.c));
       }),
     );
+  instancesVerb(app, io);
   treeVerb(app, io);
   resourceVerbs(app, io);
   operationVerbs(app, io);

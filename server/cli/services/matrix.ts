@@ -72,12 +72,24 @@ const environment = (of: Placed, wide: boolean): Column => ({
 
 function cellText(cell: Cell, wide: boolean, c: Colours): string {
   const revision = cell.revision ? shortRevision(cell.revision) : `${cell.revisions ?? 0} revisions`;
-  const parts = [printable(revision), ...(cell.count > 1 ? [`*${cell.count}`] : []), ...troubles(cell, c)];
+  const parts = [
+    printable(revision),
+    ...(cell.count > 1 ? [`*${cell.count}`] : []),
+    ...pods(cell, c),
+    ...troubles(cell, c),
+  ];
   if (wide) {
     parts.push(...(cell.images ?? []).map(printable));
     if (cell.deployedAt) parts.push(`${showAge(cell.deployedAt)} ago`);
   }
   return parts.join(" ");
+}
+
+/** `2/3`: Pods that are ready, of those that there should be. */
+function pods({ ready = 0, total }: Cell, c: Colours): string[] {
+  if (total === undefined) return [];
+  const text = `${ready}/${total}`;
+  return [ready < total ? c.yellow(text) : text];
 }
 
 /** What is not as it should be; nothing where all is well. */

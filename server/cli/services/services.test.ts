@@ -13,7 +13,9 @@ const cell = (environment: string, more: object = {}) => ({
 });
 const pages: Record<string, object> = {
   "": {
-    items: [{ service: { org: "shop", id: "cart" }, cells: [cell("dev"), cell("live", { count: 3 })] }],
+    items: [
+      { service: { org: "shop", id: "cart" }, cells: [cell("dev"), cell("live", { count: 3, ready: 5, total: 6 })] },
+    ],
     environments: [{ id: "dev" }, { id: "live", type: "production" }],
     nextCursor: "next",
   },
@@ -38,7 +40,7 @@ test("the matrix has all pages in one table, production last, and tells what is 
   expect(out).toBe(
     [
       "SERVICE    DEV           TEST          LIVE",
-      "shop/cart  4f2c91a00000  -             4f2c91a00000 *3",
+      "shop/cart  4f2c91a00000  -             4f2c91a00000 *3 5/6",
       "search     -             4f2c91a00000  2 revisions *2 OutOfSync Degraded",
       "",
     ].join("\n"),
@@ -87,4 +89,23 @@ test("a rollback names the deployment and says where it goes", async () => {
   const { exit, err } = await me.types("service", "rollback", "d1", "--prune", "--no-wait");
   expect([exit, err]).toEqual([0, "✓ app cart-live goes back to deployment d1\n"]);
   expect(me.requests.at(-1)).toMatchObject({ operation: "rollbackDeployment", body: { prune: true } });
+});
+
+test("the instances of an application are its workloads", async () => {
+  const workloads = [
+    {
+      group: "apps",
+      kind: "Deployment",
+      namespace: "web",
+      name: "cart",
+      ready: 1,
+      total: 2,
+      version: "2.0",
+      images: ["cart:2"],
+    },
+  ];
+  const me = person(() => ({ body: { id: "a", spec: {}, status: { instances: { ready: 1, total: 2, workloads } } } }));
+  expect((await me.types("app", "instances", "a")).out).toMatch(/apps\/Deployment web\/cart +1\/2 +2\.0 +cart:2/);
+  const none = await person(() => ({ body: { id: "a", spec: {}, status: {} } })).types("app", "instances", "a");
+  expect([none.exit, none.err]).toEqual([0, expect.stringContaining("no workloads")]);
 });

@@ -14,6 +14,7 @@ import { hookOf } from "../order.ts";
 import { belongs } from "../projects.ts";
 import type { Observed } from "../status/observed.ts";
 import { summaryOf } from "../status/summary.ts";
+import { workloadsOf } from "../status/workloads.ts";
 import { broughtKinds, prunable } from "../tasks.ts";
 import { appLabel } from "../tracking.ts";
 import { compareTargets, lookUpUnlabelled } from "./compare.ts";
@@ -102,11 +103,15 @@ function inventoryOf(
   const label = appLabel(instanceOf(app, destination.own));
   const images = new Set(entries.flatMap((entry) => entry.images));
   const present = entries.flatMap((entry) => entry.present ?? []);
+  const workloads = workloadsOf(present);
   return {
     resources: entries.map(({ row }) => row).sort(byName),
     prunable: extra.filter((object) => !unseen.has(kindId(object))),
     inventory: [...destination.live.ofApp(label).values()].filter((object) => !hookOf(object)).length,
-    summary: summaryOf(app, [...present, ...extra], [...images].sort()),
+    summary: {
+      ...summaryOf(app, [...present, ...extra], [...images].sort()),
+      ...(workloads.length ? { workloads } : {}),
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { causeOf } from "../../controller/application.ts";
 import { ACTION_INFO } from "../deliveries/action.ts";
 import { defined } from "../deliveries/spec.ts";
 import { MARK } from "../names.ts";
+import { toInstances } from "./instances.ts";
 import { toResults } from "./results.ts";
 
 type Status = Schemas["ApplicationStatus"];
@@ -34,6 +35,7 @@ export function toStatus(app: KubeObject): Status {
     conditions: list(status.conditions).map(toCondition),
     resources: list(status.resources).map(toResource),
     images: texts(status.summary?.images),
+    instances: toInstances(status.summary?.workloads),
     externalUrls: texts(status.summary?.externalURLs),
     sourceType: text(status.sourceType) ?? texts(status.sourceTypes)?.find(Boolean),
     history: list(status.history).map(toHistory),

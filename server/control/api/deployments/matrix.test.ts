@@ -30,6 +30,7 @@ const applications = (org: string, objects: Partial<NewObject>[]) =>
       })),
     ),
   );
+const pods = (ready: number, total: number) => ({ ready, total, workloads: [] });
 const status = (revision: string, sync: string, health: string, more: object = {}) => ({
   sync: { status: sync, revision },
   health: { status: health },
@@ -47,8 +48,14 @@ test("a cell tells the worst state, the revision if there is one, and the latest
   });
   await applications("shop", [
     { spec: cart("dev"), status: status("r2", "Synced", "Healthy", deployed("2026-03-01T00:00:00Z")) },
-    { spec: cart("account.live"), status: status("r1", "Synced", "Healthy", deployed("2026-02-01T00:00:00Z")) },
-    { spec: cart("account.live"), status: status("r2", "OutOfSync", "Progressing", deployed("2026-02-03T00:00:00Z")) },
+    {
+      spec: cart("account.live"),
+      status: status("r1", "Synced", "Healthy", { ...deployed("2026-02-01T00:00:00Z"), instances: pods(1, 2) }),
+    },
+    {
+      spec: cart("account.live"),
+      status: status("r2", "OutOfSync", "Progressing", { ...deployed("2026-02-03T00:00:00Z"), instances: pods(2, 3) }),
+    },
     { spec: cart("account.live"), status: {} },
     { spec: { service: "org.cart" }, status: {} },
     { spec: { service: "not.a.reference", environment: "dev" }, status: {} },
@@ -68,8 +75,14 @@ test("a cell tells the worst state, the revision if there is one, and the latest
           sync: "OutOfSync",
           health: "Unknown",
           deployedAt: "2026-02-03T00:00:00Z",
+          ready: 3,
+          total: 5,
           images: ["cart:r2", "cart:r1"],
-          items: [{ id: "app-3" }, { id: "app-2", health: "Progressing" }, { id: "app-1", revision: "r1" }],
+          items: [
+            { id: "app-3" },
+            { id: "app-2", health: "Progressing" },
+            { id: "app-1", revision: "r1", ready: 1, total: 2 },
+          ],
         },
         { environment: { org: "shop", id: "dev" }, count: 1, revision: "r2", sync: "Synced", health: "Healthy" },
       ],

@@ -78,6 +78,7 @@ function toCell(environment: string, rows: readonly Row[]): Cell {
     revisions,
     sync: SYNC[first!.worst_sync - 1]!,
     health: HEALTH[first!.worst_health - 1]!,
+    ...counted(first!.all_ready, first!.all_total),
     ...(first!.deployed ? { deployedAt: first!.deployed } : {}),
     images: [...new Set(rows.flatMap((row) => textsOf(row.f_images)))].slice(0, MOST_IMAGES),
     items: rows.map(toApplication),
@@ -95,8 +96,12 @@ function toApplication(row: Row): Schemas["MatrixApplication"] {
     revision: row.f_revision,
     deployedAt: row.f_deployed,
   };
-  return { id: row.id, ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) };
+  const known = Object.fromEntries(Object.entries(texts).filter(([, text]) => text));
+  return { id: row.id, ...known, ...counted(row.ready, row.total) };
 }
+
+const counted = (ready: unknown, total: unknown): { ready?: number; total?: number } =>
+  total === null || total === undefined ? {} : { ready: Number(ready), total: Number(total) };
 
 const textsOf = (images: unknown): string[] =>
   Array.isArray(images) ? images.filter((one): one is string => typeof one === "string") : [];

@@ -19,6 +19,9 @@ const SYNC = "coalesce(array_position(array['OutOfSync', 'Unknown', 'Synced'], f
 const HEALTH =
   "coalesce(array_position(array['Degraded', 'Missing', 'Unknown', 'Progressing', 'Suspended', 'Healthy'], f_health), 3)";
 
+/** A number that an agent reported; none for what is no number. */
+const count = (column: string): string => `case when ${column} ~ '^[0-9]{1,9}$' then ${column}::int end`;
+
 /** A page of services with their applications. It reads the columns beside the objects, never specification or status. */
 export async function readMatrix(
   sql: Sql,
@@ -29,12 +32,12 @@ export async function readMatrix(
   return sql.query(
     `with apps as materialized (
        select ${address("f_service")} as service, ${address("f_environment")} as environment, org, project, id, f_agent, f_cluster, f_sync, f_health,
-         f_revision, f_deployed, f_images, ${SYNC} as sync_rank, ${HEALTH} as health_rank
+         f_revision, f_deployed, f_images, ${count("f_ready")} as ready, ${count("f_total")} as total, ${SYNC} as sync_rank, ${HEALTH} as health_rank
        from objects where f_service is not null and f_environment is not null and ${where.join(" and ")}),
      page as (select distinct service collate "C" as service from apps
        where environment is not null and service collate "C" > ${bind(options.after)} order by 1 limit ${bind(options.limit)}),
      cells as (select apps.*, count(*) over cell as n, min(sync_rank) over cell as worst_sync, min(health_rank) over cell as worst_health,
-         max(f_deployed) over cell as deployed,
+         max(f_deployed) over cell as deployed, sum(ready) over cell as all_ready, sum(total) over cell as all_total,
          dense_rank() over (partition by service, environment order by f_revision) as revision_rank,
          row_number() over (partition by service, environment order by health_rank, sync_rank, org collate "C", project collate "C", id collate "C") as place
        from apps join page using (service) where environment is not null window cell as (partition by service, environment)),
