@@ -18,10 +18,12 @@ export const words: Readonly<Record<string, string>> = {
   "^arn:[a-z0-9-]+:iam::[0-9]{12}:role/[!-~]+$": "the ARN of a role, for example `arn:aws:iam::123456789012:role/deployer`",
   "^[^\\s\\x00]+$": "the name of a program without blanks, for example `gke-gcloud-auth-plugin`",
   "^\\s*-----BEGIN PGP PUBLIC KEY BLOCK-----[\\s\\S]+-----END PGP PUBLIC KEY BLOCK-----\\s*$": "a GnuPG public key in ASCII armour, as `gpg --armor --export KEY` prints it, for example `-----BEGIN PGP PUBLIC KEY BLOCK-----…`",
+  "^[A-Za-z][A-Za-z0-9_]{0,62}$": "a name of letters, digits and `_` that begins with a letter and has at most 63 signs, for example `image_tag`",
+  "^(\\[[A-Za-z0-9.:-]+\\]:[0-9]{1,5}|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$": "a host, or a host in brackets and its port, for example `git.example.com` or `[git.example.com]:2222`",
+  "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": "a name of small letters, digits and `-` that begins and ends with a letter or digit and has at most 63 signs, for example `team-a`",
   "^[a-z]+$": "small letters, for example `applications`",
   "^https?://[^\\s@]+$": "an address that begins with `https://` or `http://` and holds no user or password, for example `https://git.example.com`",
   "^(?!-)[^\\s~^:?*\\[\\\\]*$": "a branch, tag or commit without blanks and without any of `~ ^ : ? * [ \\`, for example `main` or `v1.2.0`",
-  "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": "lower case letters, digits and `-`, for example `api`",
   "^https://[^\\s@]+$": "an address that begins with `https://` and holds no user or password, for example `https://k8s.example.com:6443`",
   "^[A-Za-z0-9._-]+$": "letters, digits, `.`, `_` and `-`, for example `team-a.1`",
   "^(?!-)[^\\s]+$": "a version without blanks and without `-` in front, for example `1.2.3`",
@@ -70,7 +72,5 @@ export const words: Readonly<Record<string, string>> = {
   "^(https?://[^\\s@]+|ssh://[^\\s]+|[A-Za-z0-9_.-]+@[^\\s:]+:[^\\s]*|oci://[^\\s@]+)$": "the beginning of the addresses of repositories: https://…, ssh://…, user@host: or oci://…, for example `https://git.example.com/team/`",
   "^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$": "a name of at most 128 letters, digits and `. _ + -`, with a letter or digit in front, for example `web-1.2.tgz`",
   "^[0-9]{1,19}$": "a number of at most 19 digits, for example `42`",
-  "^[0-9a-f]{64}$": "a SHA-256 digest: 64 hexadecimal digits, for example `e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855`",
-  "^[A-Za-z][A-Za-z0-9_]{0,62}$": "a name of letters, digits and `_` that begins with a letter and has at most 63 signs, for example `image_tag`",
-  "^(\\[[A-Za-z0-9.:-]+\\]:[0-9]{1,5}|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$": "a host, or a host in brackets and its port, for example `git.example.com` or `[git.example.com]:2222`"
+  "^[0-9a-f]{64}$": "a SHA-256 digest: 64 hexadecimal digits, for example `e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855`"
 };

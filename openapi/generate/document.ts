@@ -49,12 +49,11 @@ function withCollections(part: Json, nouns: readonly NounHead[]): Json {
   });
 }
 
-/** Pattern → what it asks for, as the files of `spec/` say beside it. */
+/** Pattern → what it asks for, as the files of `spec/` say beside it. The words of `patterns.yaml` are for all, and win. */
 export function patternWords(specDir: string): Record<string, string> {
   const words: Record<string, string> = {};
-  for (const file of readdirSync(specDir)
-    .filter((name) => name.endsWith(".yaml"))
-    .sort())
+  const files = readdirSync(specDir).filter((name) => name.endsWith(".yaml") && name !== "patterns.yaml");
+  for (const file of [...files.sort(), "patterns.yaml"])
     JSON.stringify(parse(readFileSync(join(specDir, file), "utf8")), (_, value) => {
       if (value?.["x-words"] !== undefined) words[value.pattern] = value["x-words"];
       return value;
