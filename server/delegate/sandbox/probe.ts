@@ -1,6 +1,8 @@
-import { chownSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chownSync, mkdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../workspace.ts";
+import { SHARED_PLACES } from "./leftovers.ts";
 import type { Finding, Sandbox } from "./protection.ts";
 import { tool } from "./ways.ts";
 
@@ -22,6 +24,10 @@ const WHY: Record<string, [kept: string, open: string]> = {
     "the delegate cannot be signalled",
     "tasks could end the delegate: this kernel has no bound here for signals, or for files of other processes in /proc",
   ],
+  shared: [
+    "files that a task leaves in /tmp, /dev/shm and the like are no other task's",
+    "tasks that run at once share /tmp, /dev/shm or other folders that every user may write to: give the delegate Landlock (with perl), or mounts and a work folder outside /tmp",
+  ],
   processes: ["a fork bomb stays within its bound", "no bound for processes could be set"],
 };
 
@@ -38,6 +44,10 @@ if [ "$own" != $$ ] || [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ]; then
   # Its own value once more. With another one the kernel would end the delegate first when memory runs out.
   { read -r score < "/proc/$P_PID/oom_score_adj" && echo "$score" > "/proc/$P_PID/oom_score_adj"; } 2>/dev/null && echo "open signals"
 fi
+for place in $P_SHARED; do
+  at=\${place%%:*}
+  [ "$(stat -c %n:%d:%i "$at" 2>/dev/null)" = "$place" ] && ( : > "$at/$P_NAME" ) 2>/dev/null && rm -f "$at/$P_NAME" && echo "open shared" && break
+done
 grep -q '^Max processes *[0-9]' /proc/self/limits || [ "$P_BOUND" = 0 ] || echo "open processes"
 grep -q '^NoNewPrivs:.*1' /proc/self/status || echo "broken privileges"
 { echo x > file; } 2>/dev/null && [ -s file ] || echo "broken workspace"
@@ -50,6 +60,13 @@ export interface Probed {
   findings: Finding[];
   why: string;
 }
+
+/** Each with its own numbers: a task that sees another folder under the name has that for itself. */
+const sharedPlaces = () =>
+  SHARED_PLACES.flatMap((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat ? [`${path}:${stat.dev}:${stat.ino}`] : [];
+  });
 
 /** Attacks a sandbox from within, as a task could. */
 export async function probe(sandbox: Sandbox, workDir: string, samples: readonly string[], bound = 1): Promise<Probed> {
@@ -79,6 +96,8 @@ export async function probe(sandbox: Sandbox, workDir: string, samples: readonly
       P_PID: String(process.pid),
       P_PIDS: readlinkSync("/proc/self/ns/pid"),
       P_BOUND: String(bound),
+      P_SHARED: sharedPlaces().join(" "),
+      P_NAME: `outpost-probe-${randomUUID()}`,
       P_PRLIMIT: tool("prlimit"),
     };
     const ran = await sandbox.run(
@@ -90,7 +109,7 @@ export async function probe(sandbox: Sandbox, workDir: string, samples: readonly
   } catch (error) {
     lines.push((error as Error).message);
   } finally {
-    if (entered) sandbox.leave(workspace);
+    if (entered) await sandbox.leave(workspace);
     for (const path of [mine, other, identity]) rmSync(path, { recursive: true, force: true });
   }
   const open = lines.flatMap((line) => (line.startsWith("open ") ? [line.slice(5)] : []));

@@ -20,7 +20,7 @@ export interface Sandbox {
   /** Before the first command of an attempt. */
   enter(workspace: Workspace): Promise<void>;
   /** After its last process has ended. */
-  leave(workspace: Workspace): void;
+  leave(workspace: Workspace): Promise<void>;
   run(workspace: Workspace, command: Command, options: RunOptions): Promise<Outcome<number>>;
 }
 

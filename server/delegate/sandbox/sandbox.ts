@@ -9,6 +9,7 @@ import type { Workspace } from "../workspace.ts";
 import { type Closed, closedOf, shownOf, toolsOf, within } from "./closed.ts";
 import { handed } from "./handed.ts";
 import { rulesWithout } from "./landlock.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { blockMetadata } from "./metadata.ts";
 import { handOver, rangeOf, Uids } from "./owners.ts";
 import { probe } from "./probe.ts";
@@ -67,16 +68,23 @@ export class NoSandbox implements Sandbox {
   readonly level = "none";
   readonly findings: Finding[];
   constructor(why = "there is no sandbox") {
-    this.findings = ["identity", "credentials", "tasks", "environment", "signals", "processes", "metadata"].map(
-      (name) => ({
-        name,
-        on: false,
-        why,
-      }),
-    );
+    this.findings = [
+      "identity",
+      "credentials",
+      "tasks",
+      "environment",
+      "signals",
+      "shared",
+      "processes",
+      "metadata",
+    ].map((name) => ({
+      name,
+      on: false,
+      why,
+    }));
   }
   async enter(): Promise<void> {}
-  leave(): void {}
+  async leave(): Promise<void> {}
   run(workspace: Workspace, command: Command, options: RunOptions): Promise<Outcome<number>> {
     return runBounded(command, { ...options, mark: workspace.mark });
   }
@@ -118,8 +126,10 @@ class Jail implements Sandbox {
     workspace.uid = this.#uids.take();
   }
 
-  leave({ uid }: Workspace): void {
-    if (uid !== undefined) this.#uids.give(uid);
+  async leave({ uid }: Workspace): Promise<void> {
+    if (uid === undefined) return;
+    if (this.way.shares) await removeLeftovers(uid);
+    this.#uids.give(uid);
   }
 
   get cannotBuild(): string | undefined {

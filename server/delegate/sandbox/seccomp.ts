@@ -3,11 +3,16 @@
  * or no processor time left they are blind, or killed. Landlock does not mediate these calls. This filter leaves them to a process for
  * itself (pid 0) and answers EPERM for all others. Landlock keeps tracing and memory of other processes closed, so that debuggers work within
  * a task. Keys of the kernel's user keyring would be one task's gift to the next.
+ *
+ * Shared memory, semaphores and queues of System V, and message queues of POSIX, outlive their task and are every task's of that user, or of
+ * every user by their mode. Without a namespace of their own they are refused.
  */
 interface Processor {
   audit: number;
   seccomp: number;
   calls: readonly Rule[];
+  /** In turn: shmget, shmat, shmctl, semget, semop, semctl, msgget, msgsnd, msgrcv, msgctl, semtimedop, mq_open, mq_unlink. */
+  shared: readonly number[];
   /** From this number on calls are those of x32, with numbers of their own. */
   other?: number;
 }
@@ -41,6 +46,7 @@ const PROCESSORS: Partial<Record<NodeJS.Architecture, Processor>> = {
       [249],
       [250],
     ],
+    shared: [29, 30, 31, 64, 65, 66, 68, 69, 70, 71, 220, 240, 241],
   },
   arm64: {
     audit: 0xc00000b7,
@@ -57,6 +63,7 @@ const PROCESSORS: Partial<Record<NodeJS.Architecture, Processor>> = {
       [218],
       [219],
     ],
+    shared: [194, 196, 195, 190, 193, 191, 186, 189, 188, 187, 192, 180, 181],
   },
 };
 
@@ -70,13 +77,17 @@ type Step = readonly [code: number, ifTrue: number, ifFalse: number, value: numb
 const give = (value: number): Step => [RETURN, 0, 0, value];
 const load = (offset: number): Step => [LOAD, 0, 0, offset];
 
-/** The filter as an argument for `landlock.ts`: the number of the call that sets it, and the program; undefined for other processors. */
-export function filterFor(arch: NodeJS.Architecture = process.arch): string | undefined {
+/**
+ * The filter as an argument for `landlock.ts`: the number of the call that sets it, and the program; undefined for other processors. A task
+ * with a user of its own (`ownUser`) needs none of what is closed towards the delegate's.
+ */
+export function filterFor(arch: NodeJS.Architecture = process.arch, ownUser = false): string | undefined {
   const processor = PROCESSORS[arch];
   if (!processor) return undefined;
   const steps: Step[] = [load(AUDIT), [EQUAL, 1, 0, processor.audit], give(EPERM), load(CALL)];
   if (processor.other) steps.push([AT_LEAST, 0, 1, processor.other], give(EPERM));
-  for (const [call, ...allowed] of processor.calls) {
+  const shared = processor.shared.map((call): Rule => [call]);
+  for (const [call, ...allowed] of [...(ownUser ? [] : processor.calls), ...shared]) {
     const checks = allowed.flatMap(([place, value]): Step[] => [
       load(ARGUMENTS + 8 * place),
       [EQUAL, 1, 0, value],

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import { ENTER, WHEN_CLOSED } from "./enter.ts";
 import { LANDLOCK } from "./landlock.ts";
 import { filterFor } from "./seccomp.ts";
@@ -45,6 +46,8 @@ export interface Way {
   uids: boolean;
   /** What the task sees of the file system is put together anew: closed folders on the way do not matter. */
   mounts: boolean;
+  /** A task may leave files where every user may, which are removed at its end. */
+  shares?: boolean;
   /** Why a command that builds images is refused. */
   cannotBuild?: string;
   argv(place: Place, command: readonly string[]): string[];
@@ -90,17 +93,23 @@ const entered = (place: Place, proc: "own" | "closed", as: readonly string[], co
   ...as,
   ...command,
 ];
-const FILTER = filterFor();
-const landlocked = (place: Place, command: readonly string[], filter: readonly string[] = []) => [
-  tool("perl"),
-  "-e",
-  LANDLOCK,
-  ...filter,
+const filter = (ownUser: boolean) => {
+  const found = filterFor(process.arch, ownUser);
+  return found ? [`filter:${found}`] : [];
+};
+const landlocked = (place: Place, ownUser: boolean, command: readonly string[]) => [
+  ...[tool("perl"), "-e", LANDLOCK],
+  ...filter(ownUser),
   ...place.readable,
   `rw:${place.dir}`,
   "--",
   ...command,
 ];
+/** Abstract sockets are the network's, which tasks share: closed between them where the kernel can. */
+const scoped = (command: readonly string[], filtered: readonly string[] = []) => {
+  const perl = tool("perl");
+  return isAbsolute(perl) ? [perl, "-e", LANDLOCK, "scope:", ...filtered, "--", ...command] : command;
+};
 
 const CANNOT_BUILD =
   "the sandbox here is Landlock, which forbids the mounts that a builder of images makes: allow the delegate user namespaces, or root with CAP_SYS_ADMIN";
@@ -113,25 +122,25 @@ export const WAYS: readonly Way[] = [
     ...{ root: true, uids: true, mounts: true },
     argv: (place, command) => [
       ...own(["--mount", "--pid", "--ipc"]),
-      ...entered(place, "own", place.users === undefined ? asUser(place) : asUsers(place), command),
+      ...entered(place, "own", place.users === undefined ? asUser(place) : asUsers(place), scoped(command)),
     ],
   },
   {
     name: "uid+landlock",
     ...{ root: true, uids: true, mounts: false, cannotBuild: CANNOT_BUILD },
-    argv: (place, command) => [...asUser(place), ...landlocked(place, command)],
+    argv: (place, command) => [...asUser(place), ...landlocked(place, true, command)],
   },
   {
     name: "uid",
-    ...{ root: true, uids: true, mounts: false },
-    argv: (place, command) => [...asUser(place), ...builder(place), ...command],
+    ...{ root: true, uids: true, mounts: false, shares: true },
+    argv: (place, command) => [...asUser(place), ...builder(place), ...scoped(command, filter(true))],
   },
   {
     name: "user+pid+mount",
     ...{ root: false, uids: false, mounts: true },
     argv: (place, command) => [
       ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
-      ...entered(place, "own", remapped(place, []), command),
+      ...entered(place, "own", remapped(place, []), scoped(command)),
     ],
   },
   {
@@ -141,12 +150,12 @@ export const WAYS: readonly Way[] = [
     // the machine in /proc, can signal none of them, and all its processes end with the first one.
     argv: (place, command) => [
       ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
-      ...entered(place, "closed", remapped(place, WHEN_CLOSED), command),
+      ...entered(place, "closed", remapped(place, WHEN_CLOSED), scoped(command)),
     ],
   },
   {
     name: "landlock",
     ...{ root: false, uids: false, mounts: false, cannotBuild: CANNOT_BUILD },
-    argv: (place, command) => [...plain(place), ...landlocked(place, command, FILTER ? [`filter:${FILTER}`] : [])],
+    argv: (place, command) => [...plain(place), ...landlocked(place, false, command)],
   },
 ];

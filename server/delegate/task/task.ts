@@ -81,7 +81,7 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
     clearTimeout(timer);
     if (workspace) {
       await endWorkspace(workspace);
-      options.sandbox.leave(workspace);
+      await options.sandbox.leave(workspace);
       workspaces.close(workspace);
     }
   }

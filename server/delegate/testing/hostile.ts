@@ -9,7 +9,7 @@ import { endWorkspace, Workspaces } from "../workspace.ts";
 /**
  * Runs a hostile script as a task of a delegate that is this process, and prints what came of it: for tests that need a delegate of another
  * user. Arguments: work folder, way or `auto`, script. With HOSTILE_USERS=true it runs as a builder of images does, with HOSTILE_CANCEL it
- * is cancelled at its first line. What still lives with $TOKEN in its arguments has escaped.
+ * is cancelled at its first line. HOSTILE_BESIDE is another task's script: it says one line, and is there until this one ends. What still lives with $TOKEN in its arguments has escaped.
  */
 const [workDir, only, script] = process.argv.slice(2) as [string, string, string];
 mkdirSync(workDir, { recursive: true, mode: 0o700 });
@@ -71,6 +71,24 @@ if (process.env.HOSTILE_FIRST)
     { file: "/bin/sh", args: ["-c", process.env.HOSTILE_FIRST], cwd: mine.work, env },
     { memoryBytes: 0, write, signal: cancel.signal },
   );
+// Another task at the same time, which runs until this one has ended.
+const besides = new AbortController();
+let beside: Promise<unknown> | undefined;
+if (process.env.HOSTILE_BESIDE !== undefined)
+  await new Promise<void>((begun) => {
+    beside = sandbox
+      .run(
+        other,
+        {
+          file: "/bin/sh",
+          args: ["-c", process.env.HOSTILE_BESIDE!],
+          cwd: other.work,
+          env: { PATH: env.PATH, TOKEN: env.TOKEN },
+        },
+        { memoryBytes: 0, write: () => void begun(), signal: besides.signal },
+      )
+      .finally(begun);
+  });
 const ran = await sandbox.run(
   mine,
   {
@@ -85,8 +103,11 @@ const ran = await sandbox.run(
 clearTimeout(late);
 // Before anything else looks for what is left: a command that has ended has no processes.
 const escaped = living(process.env.HOSTILE_TOKEN);
+besides.abort();
+await beside;
 await endWorkspace(mine);
 const left = findTree({ variable: mine.mark, uid: mine.uid }).length;
+for (const workspace of [mine, other]) await sandbox.leave(workspace);
 const { level, findings } = sandbox;
 const kept = readFileSync(join(workDir, "identity.json"), "utf8") === "the identity";
 process.stdout.write(
