@@ -1943,6 +1943,7 @@ export interface components {
             maxUses: number;
         };
         WorkerTokenRequest: {
+            /** @description How long it can be used to enrol: `24h` for an agent and `365d` for a delegate when it is not said, and never longer than the key that creates it. */
             expiresIn?: components["schemas"]["Lifetime"];
         };
         RotateTokenRequest: {
@@ -1951,6 +1952,7 @@ export interface components {
              * @default 1h
              */
             overlap?: components["schemas"]["Duration"];
+            /** @description How long the successor can be used, `365d` when it is not said; never longer than the key that creates it. */
             expiresIn?: components["schemas"]["Lifetime"];
         };
         WorkerTokenList: {

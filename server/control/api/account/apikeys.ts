@@ -1,16 +1,16 @@
 import { hashCredential, makeApiKey } from "../../access/apikey.ts";
-import { type Caller, lineageBelow } from "../../access/authenticate.ts";
+import { lineageBelow } from "../../access/authenticate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import { type ApiKeyRow, countAccountAdmins, deleteKey, insertKey, listKeys } from "../../store/identity/keys.ts";
-import { seconds } from "../agents/tokens.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkEnd, lifetimeOf } from "./lifetime.ts";
 
 // A forgotten key ends by itself.
-const DEFAULT_LIFETIME = "90d";
+const DEFAULT_SECONDS = 90 * 24 * 3_600;
 
 function view(k: ApiKeyRow): Schemas["ApiKey"] {
   return {
@@ -37,8 +37,7 @@ export const createApiKey =
         role,
         hash: hashCredential(text.reveal()),
         lineage: lineageBelow(call.caller),
-        expiresInSeconds: seconds(expiresIn ?? DEFAULT_LIFETIME),
-        endsBy: expiresIn === undefined ? endOf(call.caller) : undefined,
+        ...lifetimeOf(call.caller, expiresIn, DEFAULT_SECONDS),
       });
       if (!row)
         throw new Problem(
@@ -48,7 +47,7 @@ export const createApiKey =
             pointer: "/id",
           },
         );
-      checkEnd(row, endOf(call.caller));
+      checkEnd("A key", row, call.caller);
       return {
         status: 201 as const,
         body: { ...view(row), key: text.reveal() },
@@ -74,21 +73,6 @@ export const deleteApiKey =
       w.notify(w.account, "keys");
       return { status: 204 as const };
     });
-
-/** When the key of a caller ends; undefined where it has no end. */
-const endOf = (caller: Caller | undefined): Date | undefined =>
-  caller?.kind === "key" ? caller.key.expiresAt : undefined;
-
-/** A key that ends would have no end, if it could make keys that outlive it. */
-function checkEnd(made: ApiKeyRow, callerEnds: Date | undefined): void {
-  if (!callerEnds || (made.expiresAt && made.expiresAt <= callerEnds)) return;
-  const until = callerEnds.toISOString();
-  throw new Problem(
-    "invalid_field",
-    `A key cannot outlive the key that creates it, which ends at ${until}. Use a shorter duration, or leave \`expiresIn\` out.`,
-    { pointer: "/expiresIn" },
-  );
-}
 
 /** Keys that end make none that outlive them: with the last one that has no end, the account would lose its administrators one by one. */
 function checkSomebodyIsLeft(gone: ApiKeyRow, left: { valid: number; lasting: number }): void {

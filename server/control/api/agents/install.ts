@@ -51,7 +51,7 @@ async function install(
     const object = await findObject(w, collection, call.scope, call.params.id);
     // First what may be refused.
     valuesOf(s, call, object);
-    const { text } = await makeToken(s, w, collection, call.scope, call.params.id);
+    const { text } = await makeToken(s, w, { collection, call });
     return answer(object, text);
   });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { makeEd25519 } from "../../../base/crypto/ed25519.ts";
 import { tryParseDuration } from "../../../base/lang/duration.ts";
+import type { Caller } from "../../access/authenticate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
@@ -14,6 +15,7 @@ import {
   tryLockToken,
 } from "../../store/identity/tokens.ts";
 import { endWorkersOf } from "../../store/identity/workers.ts";
+import { checkEnd, lifetimeOf, seconds } from "../account/lifetime.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
@@ -22,36 +24,32 @@ import { type WriteCall, write } from "../write.ts";
 type Collection = "agents" | "delegates";
 /** An agent's token lasts for one installation; a delegate's is kept by its deployment, whose replicas come and go. */
 const DEFAULT_SECONDS = { agents: 24 * 3_600, delegates: 365 * 24 * 3_600 };
-const MAX_SECONDS = 10 * 365 * 24 * 3_600;
+
+/** For which worker, and who asks for it. */
+export interface NewToken {
+  collection: Collection;
+  call: { caller: Caller | undefined; scope: Scope; params: { id: string } };
+  expiresIn?: string | undefined;
+}
 
 /** Makes a token; its text exists only in the answer. The service keeps the public half of its key. */
 export async function makeToken(
   s: Services,
   w: Writer,
-  collection: Collection,
-  scope: Scope,
-  id: string,
-  expiresIn?: string,
+  { collection, call, expiresIn }: NewToken,
 ): Promise<{ row: TokenRow; text: string }> {
-  const object = await findObject(w, collection, scope, id);
+  const object = await findObject(w, collection, call.scope, call.params.id);
   const { publicKey, seed } = makeEd25519();
   const row = await insertToken(w, {
     account: w.account,
     id: `${w.account}-${randomBytes(8).toString("hex")}`,
     objectUid: object.uid,
     publicKey,
-    expiresInSeconds: expiresIn === undefined ? DEFAULT_SECONDS[collection] : seconds(expiresIn),
+    ...lifetimeOf(call.caller, expiresIn, DEFAULT_SECONDS[collection]),
     maxUses: collection === "agents" ? 1 : 0,
   });
+  checkEnd("A token", row, call.caller);
   return { row, text: `ot1_${row.id}_${seed.reveal()}_${s.signer.pin}` };
-}
-
-/** A duration of the contract in seconds, within what a date can hold. */
-export function seconds(duration: string, pointer = "/expiresIn"): number {
-  const value = (tryParseDuration(duration) ?? 0) / 1_000;
-  if (value < 1 || value > MAX_SECONDS)
-    throw new Problem("invalid_field", "Use a duration between 1s and ten years, such as `24h`.", { pointer });
-  return value;
 }
 
 function view(t: TokenRow): Schemas["WorkerToken"] {
@@ -68,7 +66,7 @@ function view(t: TokenRow): Schemas["WorkerToken"] {
 type CreateCall = WriteCall & { params: { id: string }; body?: Schemas["WorkerTokenRequest"] | undefined };
 const create = (s: Services, collection: Collection) => (call: CreateCall) =>
   write(s, call, async (w) => {
-    const { row, text } = await makeToken(s, w, collection, call.scope, call.params.id, call.body?.expiresIn);
+    const { row, text } = await makeToken(s, w, { collection, call, expiresIn: call.body?.expiresIn });
     return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };
   });
 
@@ -99,7 +97,7 @@ const rotate = (s: Services) => (call: Call<"rotateDelegateToken">) =>
     if (!old || old.objectUid !== object.uid) throw notFound();
     if (old.revokedAt || old.expired)
       throw new Problem("conflict", "The token has ended already: there is no overlap. Create a new one.");
-    const { row, text } = await makeToken(s, w, "delegates", call.scope, call.params.id, expiresIn);
+    const { row, text } = await makeToken(s, w, { collection: "delegates", call, expiresIn });
     await expireToken(w, w.account, old.id, tryParseDuration(overlap) === 0 ? 0 : seconds(overlap, "/overlap"));
     return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };
   });

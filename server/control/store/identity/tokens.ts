@@ -30,12 +30,16 @@ const toToken = (r: Row): TokenRow => ({
 
 export async function insertToken(
   sql: Sql,
-  t: { account: string; id: string; objectUid: string; publicKey: string; expiresInSeconds: number; maxUses: number },
+  t: Pick<TokenRow, "account" | "id" | "objectUid" | "publicKey" | "maxUses"> & {
+    expiresInSeconds: number;
+    /** It ends at this time if that comes first. */
+    endsBy?: Date | undefined;
+  },
 ): Promise<TokenRow> {
   const rows = await sql.query(
     `insert into tokens (account, id, object_uid, public_key, created_at, expires_at, max_uses)
-     values ($1, $2, $3, $4, outpost_now(), outpost_now() + make_interval(secs => $5), $6) returning *, false as expired`,
-    [t.account, t.id, t.objectUid, t.publicKey, t.expiresInSeconds, t.maxUses],
+     values ($1, $2, $3, $4, outpost_now(), least(outpost_now() + make_interval(secs => $5), $7::timestamptz), $6) returning *, false as expired`,
+    [t.account, t.id, t.objectUid, t.publicKey, t.expiresInSeconds, t.maxUses, t.endsBy ?? null],
   );
   return toToken(rows[0]!);
 }
