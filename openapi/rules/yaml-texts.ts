@@ -1,6 +1,5 @@
-import { parseDocument } from "yaml";
 import type { Fault } from "./fault.ts";
-import { collectionKey } from "./yaml-keys.ts";
+import { readDocument } from "./yaml-nesting.ts";
 
 type Spec = Record<string, unknown>;
 type Shape = "mapping" | "list" | "patch";
@@ -87,14 +86,8 @@ function isOperation(value: unknown): boolean {
 }
 
 function read(text: string, shape: Shape): [unknown] | string {
-  let document: ReturnType<typeof parseDocument>;
-  try {
-    // With places in its messages it would read the text again for each of its faults, and a text may be nothing but faults.
-    document = parseDocument(text, { logLevel: "silent", prettyErrors: false });
-  } catch {
-    // The parser recurses: thousands of levels bring it to its end.
-    return "The YAML is nested too deeply.";
-  }
+  // With places in its messages it would read the text again for each of its faults, and a text may be nothing but faults.
+  const document = readDocument(text, { logLevel: "silent", prettyErrors: false });
   // A patch may be several documents; the first one is looked into.
   const fault = document.errors.find(({ code }) => shape !== "patch" || code !== "MULTIPLE_DOCS");
   if (fault) {
@@ -103,7 +96,6 @@ function read(text: string, shape: Shape): [unknown] | string {
     return `The YAML cannot be read: ${fault.message.split("\n")[0]?.slice(0, 200)} at line ${lines.length}, column ${lines.at(-1)!.length + 1}.`;
   }
   try {
-    if (collectionKey(document.contents)) return "The YAML has a map or a list as a key: use texts as keys.";
     return [document.toJS({ maxAliasCount: 100 })];
   } catch {
     return "The YAML has aliases that do not resolve, or too many of them.";

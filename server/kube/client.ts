@@ -9,6 +9,7 @@ import { failureOf, KUBE } from "./errors.ts";
 import { DeadlineOver, exchange } from "./exchange.ts";
 import type { KubeObject } from "./object.ts";
 import { type Resource, resourcePath } from "./path.ts";
+import { readAnswer } from "./read.ts";
 
 /** The name in `managedFields` of all that this program writes, but for what it applies. */
 export const FIELD_MANAGER = "outpost-controller";
@@ -238,7 +239,7 @@ export class KubeClient {
     const text = await this.#ask(method, path, ask);
     if (text.kind !== "done") return text;
     try {
-      return done(JSON.parse(text.value) as T);
+      return done(readAnswer(text.value) as T);
     } catch (error) {
       // Something in between answers, as a page to sign in does.
       return this.#broken(error);

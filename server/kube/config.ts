@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import { parse } from "yaml";
+import { readJson, readYaml } from "../base/json/nesting.ts";
 import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
 import { Secret } from "../base/secret.ts";
 import { KUBE } from "./errors.ts";
@@ -76,7 +76,7 @@ export interface KubeconfigOptions {
 
 /** Reads a kubeconfig document; what is wrong with it is thrown. */
 export function parseKubeconfig(text: string, options: KubeconfigOptions = {}): KubeConfig {
-  const doc = parse(text, { maxAliasCount: 10 }) ?? {};
+  const doc = readYaml(text, { maxAliasCount: 10 }) ?? {};
   const name = options.context ?? doc["current-context"];
   const context = find(doc.contexts, name, "context")?.context ?? {};
   const cluster = find(doc.clusters, context.cluster, "cluster")?.cluster ?? {};
@@ -182,7 +182,7 @@ function credentialOf(printed: string, { command, apiVersion }: Plugin): Outcome
   const wrong = (what: string) => again(KUBE.signIn, `credential plugin ${command} ${what}`);
   let said: Loose;
   try {
-    said = JSON.parse(printed);
+    said = readJson(printed) as Loose;
   } catch {
     // The parser would quote what was printed.
   }

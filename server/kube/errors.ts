@@ -1,3 +1,4 @@
+import { readJson } from "../base/json/nesting.ts";
 import { again, type Failure, stop } from "../base/outcome.ts";
 
 /** Reasons of requests that did not succeed; constants for machines, they never change. */
@@ -30,7 +31,7 @@ export function failureOf(status: number, body: string): Failure {
     details?: { kind?: string; name?: string; causes?: { reason?: string }[] };
   } = {};
   try {
-    answer = JSON.parse(body) as typeof answer;
+    answer = readJson(body) as typeof answer;
   } catch {
     // Not a Status object: a proxy in between, or "404 page not found" for a path no group serves.
   }

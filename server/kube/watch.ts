@@ -5,6 +5,7 @@ import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
 import { type Resource, resourcePath } from "./path.ts";
+import { readAnswer } from "./read.ts";
 
 /**
  * Keeps a copy of a collection true:
@@ -88,7 +89,7 @@ export async function watch(options: WatchOptions): Promise<void> {
     try {
       for await (const line of lines(opened.value)) {
         timer.refresh();
-        const event = JSON.parse(line) as { type: string; object: KubeObject & { code?: number } };
+        const event = readAnswer(line) as { type: string; object: KubeObject & { code?: number } };
         if (event.type === "ERROR") {
           if (event.object.code === 410) version = undefined;
           break;

@@ -107,7 +107,7 @@ test.each([
   ["deep nesting", `${cm}a: ${"[".repeat(100_000)}`, /./],
   [
     "maps as keys of maps as keys",
-    `${cm}a:\n  ${"? ".repeat(500)}`,
+    `${cm}a:\n  ${"? ".repeat(150)}`,
     /^f\.yaml: line \d+: a map or a list is not a key/,
   ],
   ["what a template would fill in", `${cm}a: {{ name }}\n`, /is a template left in it/],

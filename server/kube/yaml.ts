@@ -1,4 +1,5 @@
-import { Composer, type Document, Lexer, Parser, type ScalarTag, type Tags } from "yaml";
+import { Composer, type Document, Lexer, type ScalarTag, type Tags } from "yaml";
+import { readJson, yamlTokens } from "../base/json/nesting.ts";
 import { collectionKey } from "../base/json/yaml-keys.ts";
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
 import type { KubeObject } from "./object.ts";
@@ -113,7 +114,7 @@ export function parseSome(
 export function parseJson(text: string, file: string, options: ManifestOptions = {}): Outcome<KubeObject[]> {
   const objects: KubeObject[] = [];
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = readJson(text);
     const failed = lostDigits(text) ?? collect(value, objects, options);
     return failed ? stop(MANIFEST_INVALID, `${file}: ${failed}`) : done(objects);
   } catch {
@@ -161,8 +162,6 @@ function documents(text: string): (unknown | Error)[] {
   let parsed: Document[];
   try {
     // The version makes `yes`, `on` and 0644 mean what Kubernetes reads in them.
-    const parser = new Parser();
-    (parser as unknown as { lexer: Lexer }).lexer = looseLexer();
     const composer = new Composer({
       version: "1.1",
       customTags,
@@ -170,10 +169,9 @@ function documents(text: string): (unknown | Error)[] {
       logLevel: "silent",
       prettyErrors: false,
     });
-    parsed = [...composer.compose(parser.parse(text))] as Document[];
-  } catch {
-    // The parser recurses; only hundreds of nested levels bring it to its end.
-    return [new Error("nested too deeply")];
+    parsed = [...composer.compose(yamlTokens(text, looseLexer()))] as Document[];
+  } catch (error) {
+    return [error as Error];
   }
   return parsed.map((document) => {
     const problem = document.errors[0];

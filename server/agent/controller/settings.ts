@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { readYaml } from "../../base/json/nesting.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
 import { type Customizations, noCustomizations, readCustomizations } from "../../kube/health/custom.ts";
 import { Judge } from "../../kube/health/judge.ts";
@@ -223,7 +223,7 @@ export class Settings {
   #yaml(key: string, text: unknown): any {
     if (typeof text !== "string" || text.length > 1_000_000) return undefined;
     try {
-      return parse(text, { maxAliasCount: 10 });
+      return readYaml(text, { maxAliasCount: 10 });
     } catch (error) {
       this.problems.push(`argocd-cm: ${key} is not YAML: ${(error as Error).message.split("\n")[0]}`);
       return undefined;

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { readJson } from "../../base/json/nesting.ts";
 import { SUITES } from "./evaluators.ts";
 import { closeRender } from "./render.ts";
 
@@ -24,7 +25,7 @@ export async function* evalLines(suite: string, input: Readable): AsyncGenerator
 async function answerOne(answer: (input: unknown) => unknown, line: string): Promise<unknown> {
   if (line.length > MAX_LINE) return { error: "the question is longer than 16 MiB" };
   try {
-    return await answer(JSON.parse(line));
+    return await answer(readJson(line));
   } catch (error) {
     return { error: (error as Error).message };
   }

@@ -1,4 +1,4 @@
-import { parseAllDocuments } from "yaml";
+import { readDocuments } from "../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { noCustomizations, readCustomizations } from "../../kube/health/custom.ts";
 import { Judge } from "../../kube/health/judge.ts";
@@ -74,7 +74,7 @@ const isList = (value: unknown): value is { items: unknown[] } =>
 function documents(text: string, file: string): Outcome<unknown[]> {
   try {
     const values: unknown[] = [];
-    for (const document of parseAllDocuments(text, { uniqueKeys: false, logLevel: "silent" })) {
+    for (const document of readDocuments(text, { uniqueKeys: false, logLevel: "silent" })) {
       if (document.errors[0]) return stop(INVALID, `${file}: ${document.errors[0].message.split("\n")[0]}`);
       const value = document.toJS({ maxAliasCount: 200 });
       if (value !== null && value !== undefined) values.push(value);

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { parse } from "yaml";
+import { readYaml } from "../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { inParallel } from "../../base/process/parallel.ts";
 import { Secret } from "../../base/secret.ts";
@@ -125,7 +125,7 @@ const LABELS = "/metadata/labels";
 
 /** An object without labels gets its first one with it, and so differs in all of them. */
 function hasIndexAlone(desired: string): boolean {
-  const labels = (parse(desired) as KubeObject | null)?.metadata?.labels ?? {};
+  const labels = (readYaml(desired) as KubeObject | null)?.metadata?.labels ?? {};
   return Object.keys(labels).every((key) => key === META.app);
 }
 

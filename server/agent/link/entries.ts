@@ -1,4 +1,5 @@
 import { canonical } from "../../base/json/canonical.ts";
+import { readJson } from "../../base/json/nesting.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
@@ -159,7 +160,7 @@ export async function changeConfigMap(
 /** Who owns which part; an annotation that cannot be read names nobody, and then nothing is ours. */
 function read(configMap: KubeObject): Entries {
   try {
-    const value: unknown = JSON.parse(configMap.metadata.annotations?.[ENTRIES] ?? "{}");
+    const value: unknown = readJson(configMap.metadata.annotations?.[ENTRIES] ?? "{}");
     if (value === null || typeof value !== "object" || Array.isArray(value)) return {};
     return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, Entry] => isEntry(entry[1])));
   } catch {

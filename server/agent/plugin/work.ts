@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { readJson } from "../../base/json/nesting.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../base/process/run.ts";
@@ -66,7 +67,7 @@ export function announce(config: PluginConfig, job: Job, limits: Limits): Promis
     const printed = await execute(dynamic, folder, { ...job, env: withoutAskPass(job.env) }, limits, deadline);
     if (printed.kind !== "done") return printed;
     try {
-      return done([...readAnnouncements(JSON.parse(printed.value), "spec.parameters.dynamic"), ...fixed]);
+      return done([...readAnnouncements(readJson(printed.value), "spec.parameters.dynamic"), ...fixed]);
     } catch (error) {
       const why = error instanceof SyntaxError ? "spec.parameters.dynamic printed no JSON" : (error as Error).message;
       return stop(WORK.failed, why);

@@ -1,3 +1,4 @@
+import { readJson } from "../../base/json/nesting.ts";
 import { Secret } from "../../base/secret.ts";
 import type { LookRequest, RenderRequest, RepoAccess, RevisionRequest, SourceAccess, SurveyRequest } from "./types.ts";
 
@@ -41,7 +42,7 @@ export function encodeCall(call: Call): string {
 }
 
 export function decodeCall(text: string): Call {
-  const call = JSON.parse(text) as Call;
+  const call = readJson(text) as Call;
   if (call.call === "survey") return { call: "survey", request: decodeSurvey(call as unknown as SealedSurvey) };
   if (call.call === "refs" || call.call === "charts" || call.call === "probe") close(call.repo);
   else if (call.call !== "render") close(call.request.repo);

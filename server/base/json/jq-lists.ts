@@ -16,6 +16,7 @@ import {
   truthy,
   typeOf,
 } from "./jq-values.ts";
+import { readJson } from "./nesting.ts";
 
 /** A function of the input alone. */
 const plain =
@@ -184,7 +185,7 @@ function number(value: unknown): number {
 
 function parsed(value: unknown): unknown {
   try {
-    return JSON.parse(textual(value)) as unknown;
+    return readJson(textual(value)) as unknown;
   } catch (error) {
     throw error instanceof Misfit ? error : new Misfit("it is no JSON");
   }

@@ -1,3 +1,4 @@
+import { readJson } from "../json/nesting.ts";
 /** What a registry wants of a client: a login in the header, or a token from another address. It may take both. */
 export interface Challenge {
   basic: boolean;
@@ -24,7 +25,7 @@ export const basicLogin = (username: string, password: string): string =>
 /** The token in an answer of a registry's realm; one that cannot stand in a header is none. */
 export function tokenOf(body: Buffer): string | undefined {
   try {
-    const { token, access_token } = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+    const { token, access_token } = readJson(body.toString("utf8")) as Record<string, unknown>;
     return [token, access_token].find(
       (value): value is string => typeof value === "string" && /^[\x21-\x7e]+$/.test(value),
     );

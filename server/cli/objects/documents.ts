@@ -1,4 +1,4 @@
-import { parseAllDocuments } from "yaml";
+import { readDocuments as readYamlDocuments } from "../../base/json/nesting.ts";
 import { checkExact } from "../output/exact.ts";
 import { usage } from "../output/failure.ts";
 import type { Scope } from "../session/api.ts";
@@ -25,7 +25,7 @@ export const withKind = (noun: Noun, object: Json): Json => ({ kind: noun.schema
 /** Every object in a YAML or JSON text, in the order in which they can be created. */
 export function readDocuments(text: string, file: string, expected: Noun | undefined, fallback: Scope): Document[] {
   const found: Document[] = [];
-  for (const parsed of parseAllDocuments(text)) {
+  for (const parsed of readYamlDocuments(text)) {
     if (parsed.errors[0]) throw usage(`${file}: ${parsed.errors[0].message}`);
     checkExact(parsed, file);
     const value = parsed.toJS({ maxAliasCount: 100 }) as Json | null;

@@ -1,10 +1,11 @@
-import { type Document, parseDocument, visit } from "yaml";
+import { type Document, visit } from "yaml";
 import { findInexact, isExact } from "../../base/json/json-numbers.ts";
+import { readDocument, readJson } from "../../base/json/nesting.ts";
 import { usage } from "./failure.ts";
 
 /** A YAML or JSON text as a value. Syntax errors are thrown as the parser says them. */
 export function parseExact(text: string, source: string): unknown {
-  const document = parseDocument(text);
+  const document = readDocument(text);
   if (document.errors[0]) throw document.errors[0];
   checkExact(document, source);
   return document.toJS({ maxAliasCount: 100 });
@@ -27,7 +28,7 @@ export function checkExact(document: Document, source: string): void {
 
 /** The same for a value that is JSON. */
 export function parseExactJson(text: string, source: string): unknown {
-  const value: unknown = JSON.parse(text);
+  const value: unknown = readJson(text);
   if (findInexact(text) !== undefined) throw inexact(source, text);
   return value;
 }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { parseDocument } from "yaml";
+import { readDocument } from "../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 
 /** What the config file says. Everything that is also a variable is given as one, so that there is one way to read and refuse it. */
@@ -80,7 +80,7 @@ export function readConfig(env: NodeJS.ProcessEnv, fallback = DEFAULT_PATH): Out
       return done({ env, sources: {} });
     return stop("ConfigUnreadable", `OUTPOST_CONFIG_FILE: ${(error as Error).message}`);
   }
-  const document = parseDocument(source, { logLevel: "silent", uniqueKeys: true });
+  const document = readDocument(source, { logLevel: "silent", uniqueKeys: true });
   const fault = document.errors[0];
   if (fault) return stop("ConfigInvalid", `${path}: ${fault.message.split("\n")[0]}`);
   let root: unknown;

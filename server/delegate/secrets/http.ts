@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import { type Dispatcher, EnvHttpProxyAgent, request } from "undici";
+import { readJson } from "../../base/json/nesting.ts";
 import { done, type Outcome } from "../../base/outcome.ts";
 import { faultOf } from "../../link/transport/fault.ts";
 import { proxyOf, proxySettings } from "../../link/transport/proxy.ts";
@@ -85,7 +86,7 @@ export function dispatcherOf({ env, caFile }: HttpOptions): Dispatcher {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return undefined;
   }

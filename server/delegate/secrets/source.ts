@@ -1,3 +1,4 @@
+import { readJson } from "../../base/json/nesting.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 
 /** A place that secrets are read from. */
@@ -26,7 +27,7 @@ export function memberOf(text: string, key: string | undefined): Outcome<string>
   if (key === undefined) return done(text);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = readJson(text);
   } catch {
     return refused(`it has no #${key}: it is not a JSON object`);
   }

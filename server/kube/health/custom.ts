@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { readYaml } from "../../base/json/nesting.ts";
 import { gvkOf, type KubeObject } from "../object.ts";
 
 /** What users say of one kind, in Lua. */
@@ -89,7 +89,7 @@ function addActions(found: Customizations, where: string, kind: string, value: u
 
 function yaml(found: Customizations, where: string, text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 10, logLevel: "error" });
+    return readYaml(text, { maxAliasCount: 10, logLevel: "error" });
   } catch (error) {
     found.problems.push(`${where} is not YAML: ${(error as Error).message.split("\n")[0]}`);
     return undefined;

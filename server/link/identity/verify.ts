@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import type { Validate } from "../../../openapi/contract/validators.js";
 import { canonical } from "../../base/json/canonical.ts";
+import { readJson } from "../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { verify } from "./keys.ts";
 
@@ -43,7 +44,7 @@ export function openSigned<T extends { worker: string }>(
     return stop(UNSIGNED.signature, "the signature does not fit the body");
   let value: unknown;
   try {
-    value = JSON.parse(signed.body);
+    value = readJson(signed.body);
   } catch {
     return stop(UNSIGNED.body, "the signed body is not JSON");
   }

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
+import { readJson } from "../../base/json/nesting.ts";
 import { again, done, type Failure, later, type Outcome, stop } from "../../base/outcome.ts";
 import { follow } from "../../base/process/signal.ts";
 import { faultOf, LAYER, type Route } from "./fault.ts";
@@ -197,7 +198,7 @@ function problemOf(status: number, code: string, detail: string, after: number |
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return undefined;
   }

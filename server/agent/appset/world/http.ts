@@ -1,5 +1,6 @@
 import { Agent, fetch } from "undici";
 import { ADDRESS_REFUSED, guardedLookup, refusedFrom } from "../../../base/cloud/address.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { redactUrl } from "../../repo/url.ts";
 
@@ -80,7 +81,7 @@ export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Ho
     if (failed) return failed;
     if (answer.status === 204) return done({ body: undefined as T, headers: answer.headers, size });
     const next = /<([^>]+)>;\s*rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
-    return done({ body: JSON.parse(said) as T, headers: answer.headers, size, ...(next ? { next } : {}) });
+    return done({ body: readJson(said) as T, headers: answer.headers, size, ...(next ? { next } : {}) });
   } catch (error) {
     if (error instanceof SyntaxError) return stop(HTTP.refused, `${shown} did not answer with JSON`);
     const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };

@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { LAST_APPLIED } from "../compare/last-applied.ts";
 
@@ -65,7 +66,7 @@ function lastApplied(object: KubeObject): KubeObject | "unreadable" | undefined 
   const text = object.metadata.annotations?.[LAST_APPLIED];
   if (text === undefined) return undefined;
   try {
-    const found: unknown = JSON.parse(text);
+    const found: unknown = readJson(text);
     return isMap(found) ? encodedData(found as KubeObject) : "unreadable";
   } catch {
     return "unreadable";

@@ -1,5 +1,6 @@
 import { isMetadata } from "../../../base/cloud/address.ts";
 import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../../base/cloud/home-cluster.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { Secret } from "../../../base/secret.ts";
 import type { KubeConfig } from "../../../kube/config.ts";
 import type { KubeObject } from "../../../kube/object.ts";
@@ -51,7 +52,7 @@ export function readSecret(secret: KubeObject): ClusterSecret {
   cluster.clusterWide = cluster.namespaces.length === 0 || field("clusterResources") === "true";
   if (/^\d{1,4}$/.test(field("shard").trim())) cluster.shard = Number(field("shard"));
   try {
-    const config = JSON.parse(field("config") || "{}") as ClusterConfig;
+    const config = readJson(field("config") || "{}") as ClusterConfig;
     const tls = config.tlsClientConfig ?? {};
     const pem = (text?: string) => (text ? Buffer.from(text, "base64").toString("utf8") : undefined);
     const key = pem(tls.keyData);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import { APPLIER } from "../../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import { withTexts } from "./plain-texts.ts";
@@ -43,7 +44,7 @@ function items(fields: FieldSet, live: readonly unknown[]): unknown[] {
   for (const item of live) {
     const field = Object.keys(fields).find((one) => isNamed(one, item));
     if (!field) continue;
-    const keys = field.startsWith("k:") ? (JSON.parse(field.slice(2)) as Json) : undefined;
+    const keys = field.startsWith("k:") ? (readJson(field.slice(2)) as Json) : undefined;
     result.push(keys ? { ...keys, ...map(fields[field]!, item as Json) } : item);
   }
   return result;
@@ -51,9 +52,9 @@ function items(fields: FieldSet, live: readonly unknown[]): unknown[] {
 
 /** `k:` names an item by its keys, `v:` by its value. */
 function isNamed(field: string, item: unknown): boolean {
-  if (field.startsWith("v:")) return isDeepStrictEqual(JSON.parse(field.slice(2)), item);
+  if (field.startsWith("v:")) return isDeepStrictEqual(readJson(field.slice(2)), item);
   if (!field.startsWith("k:") || typeof item !== "object" || item === null) return false;
-  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) =>
+  return Object.entries(readJson(field.slice(2)) as Json).every(([key, value]) =>
     isDeepStrictEqual((item as Json)[key], value),
   );
 }

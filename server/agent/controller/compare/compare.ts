@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome } from "../../../base/outcome.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
@@ -66,18 +67,16 @@ function list(desired: unknown[], live: unknown[], owned: FieldSet, inner: strin
 
 /** Keys may have been filled in by a default (`protocol: TCP`): then the desired item does not name them. */
 function identifies(field: string, item: unknown): boolean {
-  if (field.startsWith("v:")) return isDeepStrictEqual(JSON.parse(field.slice(2)), item);
+  if (field.startsWith("v:")) return isDeepStrictEqual(readJson(field.slice(2)), item);
   if (!field.startsWith("k:") || !isObject(item)) return false;
-  return Object.entries(JSON.parse(field.slice(2)) as Json).every(
+  return Object.entries(readJson(field.slice(2)) as Json).every(
     ([key, value]) => item[key] === undefined || isDeepStrictEqual(item[key], value),
   );
 }
 
 function hasKeys(field: string, item: unknown): boolean {
   if (!isObject(item)) return false;
-  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) =>
-    isDeepStrictEqual(item[key], value),
-  );
+  return Object.entries(readJson(field.slice(2)) as Json).every(([key, value]) => isDeepStrictEqual(item[key], value));
 }
 
 const isObject = (value: unknown): value is Json =>

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import type { Ignoring } from "./ignore.ts";
 import { hasLeftovers, LAST_APPLIED } from "./last-applied.ts";
@@ -70,7 +71,7 @@ function inList(desired: unknown[], live: unknown[], known: Known): boolean {
 /** `k:` names an item by its keys; both must be that item. A port without a protocol is one of TCP. */
 function isKeyOf(field: string, ...items: Json[]): boolean {
   if (!field.startsWith("k:")) return false;
-  const keys = Object.entries(JSON.parse(field.slice(2)) as Json);
+  const keys = Object.entries(readJson(field.slice(2)) as Json);
   const keyOf = (item: Json, key: string) => item[key] ?? (key === "protocol" ? "TCP" : undefined);
   return items.every((item) => keys.every(([key, value]) => isDeepStrictEqual(keyOf(item, key), value)));
 }
@@ -90,7 +91,7 @@ const mapValue = (desired: unknown, name: string): unknown => (isMap(desired) ? 
 
 function itemOf(desired: unknown, field: string): unknown {
   if (!Array.isArray(desired)) return undefined;
-  if (field.startsWith("v:")) return desired.find((item) => isDeepStrictEqual(item, JSON.parse(field.slice(2))));
+  if (field.startsWith("v:")) return desired.find((item) => isDeepStrictEqual(item, readJson(field.slice(2))));
   return desired.find((item) => isMap(item) && isKeyOf(field, item));
 }
 

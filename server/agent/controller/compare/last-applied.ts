@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { META } from "../application.ts";
 import { type Ignoring, without } from "./ignore.ts";
@@ -45,7 +46,7 @@ export function hasLeftovers(live: KubeObject, wanted: KubeObject, ignored: Igno
   if (!text) return false;
   let last: unknown;
   try {
-    last = JSON.parse(text);
+    last = readJson(text);
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Path } from "../../../base/json/jq.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import type { FieldSet } from "../../../kube/object.ts";
 
 /** The places in an object that a set of `managedFields` names; what the object does not have is left out. */
@@ -27,7 +28,7 @@ function stepTo(name: string, at: unknown): string | number | undefined {
   if (sign === "f:") return typeof at === "object" && at !== null && Object.hasOwn(at, rest) ? rest : undefined;
   if (!Array.isArray(at)) return undefined;
   if (sign === "i:") return Number(rest) < at.length ? Number(rest) : undefined;
-  const wanted = JSON.parse(rest) as unknown;
+  const wanted = readJson(rest) as unknown;
   const index = at.findIndex((item) =>
     sign === "v:"
       ? isDeepStrictEqual(item, wanted)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../../kube/object.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
@@ -38,7 +39,7 @@ function fieldsOf(live: KubeObject): FieldSet {
   )?.fieldsV1;
   if (applied) return live.kind === "Secret" ? withTexts(applied) : applied;
   try {
-    return setOf(JSON.parse(annotations?.[LAST_APPLIED] ?? "{}"));
+    return setOf(readJson(annotations?.[LAST_APPLIED] ?? "{}"));
   } catch {
     return {};
   }
@@ -102,7 +103,7 @@ function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
   const byKey = new Map(live.map((item) => [(item as Json)[key], item as Json]));
   const sets = Object.entries(place.owned).filter(([field]) => field.startsWith("k:"));
   const setOfItem = (item: Json) =>
-    sets.find(([field]) => isDeepStrictEqual(pick(item, field), JSON.parse(field.slice(2))))?.[1];
+    sets.find(([field]) => isDeepStrictEqual(pick(item, field), readJson(field.slice(2))))?.[1];
   const result = desired.map((item) => {
     const there = byKey.get((item as Json)[key]);
     byKey.delete((item as Json)[key]);
@@ -113,7 +114,7 @@ function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
 }
 
 const pick = (item: Json, field: string): Json =>
-  Object.fromEntries(Object.keys(JSON.parse(field.slice(2)) as Json).map((name) => [name, item[name]]));
+  Object.fromEntries(Object.keys(readJson(field.slice(2)) as Json).map((name) => [name, item[name]]));
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);

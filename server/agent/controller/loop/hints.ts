@@ -1,4 +1,5 @@
 import { digest } from "../../../base/json/canonical.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { repositoryKey } from "../../../base/repository-key.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { RepositoryHint } from "./polls.ts";
@@ -22,7 +23,7 @@ export function readHint(value: unknown): Hint | undefined {
   if (typeof value !== "string" || value.length > MAX_VALUE) return undefined;
   let found: Partial<Hint> | null;
   try {
-    found = JSON.parse(value);
+    found = readJson(value) as typeof found;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { runOffer } from "../../../kube/actions/custom.ts";
 import { KUBE } from "../../../kube/errors.ts";
@@ -84,7 +85,7 @@ const patchOf = (result: ActionResult | undefined, more: object) => ({
 /** What an annotation says, when it says all that is needed. */
 function read<T>(text: string | undefined, needed: readonly (keyof T)[]): T | undefined {
   try {
-    const given = JSON.parse(text ?? "") as T;
+    const given = readJson(text ?? "") as T;
     return needed.every((key) => typeof given[key] === "string" && given[key] !== "") ? given : undefined;
   } catch {
     return undefined;

@@ -6,6 +6,7 @@ import {
   type SealedCollection,
 } from "../../../../openapi/audience.ts";
 import { open } from "../../../../openapi/seal.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
 import type { KubeObject } from "../../../kube/object.ts";
@@ -144,7 +145,7 @@ export function mayKeep({ ctx, object, existing, now, told }: Kept): Outcome<und
 
 function audienceIn(secret: KubeObject): Audience | undefined {
   try {
-    const value: unknown = JSON.parse(secret.metadata.annotations?.[AUDIENCE] ?? "");
+    const value: unknown = readJson(secret.metadata.annotations?.[AUDIENCE] ?? "");
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
     return Object.values(value).every((part) => typeof part === "string") ? (value as Audience) : undefined;
   } catch {

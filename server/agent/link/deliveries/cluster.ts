@@ -2,6 +2,7 @@ import { audienceOf, signsInByItself } from "../../../../openapi/audience.ts";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateClusterSpec } from "../../../../openapi/contract/validators.js";
 import { canonical } from "../../../base/json/canonical.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Secret } from "../../../base/secret.ts";
 import type { KubeObject } from "../../../kube/object.ts";
@@ -126,7 +127,7 @@ function signInLost({ awsAuth, exec }: Schemas["ClusterSpec"], { awsAuthConfig, 
 
 function readConfig(secret: KubeObject | undefined): Config {
   try {
-    return JSON.parse(field(secret, "config") ?? "{}") as Config;
+    return readJson(field(secret, "config") ?? "{}") as Config;
   } catch {
     return {};
   }

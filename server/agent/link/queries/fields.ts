@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Path } from "../../../base/json/jq.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, ManagedFields } from "../../../kube/object.ts";
 
@@ -95,7 +96,7 @@ function owns(fields: FieldSet, at: unknown, [step, ...rest]: Path): boolean {
 function isItem(field: string, item: unknown, index: number): boolean {
   const rest = field.slice(2);
   if (field.startsWith("i:")) return Number(rest) === index;
-  const wanted = JSON.parse(rest) as unknown;
+  const wanted = readJson(rest) as unknown;
   if (field.startsWith("v:")) return isDeepStrictEqual(item, wanted);
   return isMap(item) && Object.entries(wanted as object).every(([key, value]) => isDeepStrictEqual(item[key], value));
 }

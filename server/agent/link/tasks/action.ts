@@ -1,4 +1,5 @@
 import type { Schemas } from "../../../../openapi/client.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
@@ -128,7 +129,7 @@ async function ask(ctx: AgentContext, at: ObjectMeta, request: ActionRequest): P
 
 function resultOf(text: string | undefined): ActionResult | undefined {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as ActionResult);
+    return text === undefined ? undefined : (readJson(text) as ActionResult);
   } catch {
     return undefined;
   }

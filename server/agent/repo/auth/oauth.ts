@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
 import { REPO, type RepoAccess } from "../types.ts";
@@ -67,7 +68,7 @@ function endOf(token: string, seconds: unknown): number {
 
 export function parse(body: Buffer): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value: unknown = readJson(body.toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { parseYaml } from "../../../kube/yaml.ts";
 import { highest } from "../revision.ts";
@@ -33,7 +34,7 @@ export function findInIndex(index: Buffer, chart: string, wanted: string): Outco
 
 function partOf(text: string, chart: string): Outcome<unknown> {
   const missing = stop(REPO.chartNotFound, `the index has no chart ${chart}`);
-  if (text.trimStart().startsWith("{")) return fromWhole(() => JSON.parse(text), chart) ?? missing;
+  if (text.trimStart().startsWith("{")) return fromWhole(() => readJson(text), chart) ?? missing;
   // helm writes one key a line, two blanks in; the list below it begins at the same column or further in.
   const entries = /^(?:entries|"entries"):[ \t]*\r?\n/m.exec(text);
   if (!entries) return stop(REPO.chartNotFound, "the index has no entries");

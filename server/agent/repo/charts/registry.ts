@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { EnvHttpProxyAgent, request } from "undici";
 import { guardedLookup, isMetadata, refusedFrom } from "../../../base/cloud/address.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { basicLogin, tokenOf } from "../../../base/oci/challenge.ts";
 import { MEDIA, type OciAnswer, type OciAsk, OciClient, type OciSignIn } from "../../../base/oci/client.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
@@ -208,7 +209,7 @@ const domain = (host: string): string => (/^[\d.]+$|:/.test(host) ? host : host.
 
 function parse(body: Buffer): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value: unknown = readJson(body.toString("utf8"));
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

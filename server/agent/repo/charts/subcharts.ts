@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Budget } from "../files/extract.ts";
 import { untar } from "../files/untar.ts";
@@ -80,7 +81,7 @@ async function schemaOf(chart: string) {
     return stop(REPO.tooLarge, `values.schema.json has more than ${MAX_SCHEMA / 1_000_000} MB`);
   let schema: unknown;
   try {
-    schema = JSON.parse(bytes.toString("utf8"));
+    schema = readJson(bytes.toString("utf8"));
   } catch {
     return stop(REPO.refused, "values.schema.json is not JSON");
   }

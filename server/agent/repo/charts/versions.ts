@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import semver from "semver";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { run } from "../../../base/process/run.ts";
 import { authorizationOf } from "../auth/authorization.ts";
@@ -95,7 +96,7 @@ async function listed(index: Buffer): Promise<Outcome<ChartList>> {
       maxBytes: 64_000_000,
     });
     if (ran.kind !== "done") return ran.reason === "ToolMissing" ? stop(REPO.tool, "helm is not installed") : ran;
-    const found: unknown = ran.value.code === 0 ? JSON.parse(ran.value.stdout.toString("utf8") || "[]") : undefined;
+    const found: unknown = ran.value.code === 0 ? readJson(ran.value.stdout.toString("utf8") || "[]") : undefined;
     if (!Array.isArray(found))
       return stop(
         REPO.notRepository,

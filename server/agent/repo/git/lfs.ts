@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { refusedFrom } from "../../../base/cloud/address.ts";
 import { digest } from "../../../base/json/canonical.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { authorizationOf } from "../auth/authorization.ts";
 import { ask, refusal } from "../auth/http-request.ts";
@@ -155,7 +156,7 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
 
 function actionOf(body: Buffer, oid: string): { href: string; header: Record<string, string> } | undefined {
   try {
-    const { objects } = JSON.parse(body.toString("utf8")) as { objects?: Record<string, unknown>[] };
+    const { objects } = readJson(body.toString("utf8")) as { objects?: Record<string, unknown>[] };
     const object = Array.isArray(objects) ? objects.find((one) => one?.oid === oid) : undefined;
     const { href, header } =
       (object?.actions as { download?: { href?: unknown; header?: unknown } } | undefined)?.download ?? {};

@@ -1,4 +1,5 @@
 import { join, posix } from "node:path";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { toObjects } from "../../../kube/yaml.ts";
@@ -149,7 +150,7 @@ export async function renderJsonnet(
   if (ran.kind !== "done") return ran;
   let value: unknown;
   try {
-    value = JSON.parse(ran.value.stdout.toString("utf8"));
+    value = readJson(ran.value.stdout.toString("utf8"));
   } catch {
     return stop(REPO.jsonnet, `${file}: gives no JSON`);
   }

@@ -1,4 +1,5 @@
 import { unfitText } from "../../../base/json/json.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { Problem } from "../../domain/problem.ts";
 
 /** Where a page ended, as an opaque text. */
@@ -9,7 +10,7 @@ export function writeCursor(parts: readonly (string | number)[]): string {
 /** Takes a cursor apart; only what `writeCursor` could have written is taken. */
 export function readCursor(text: string, types: readonly ("string" | "number")[]): (string | number)[] {
   try {
-    const parts: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    const parts: unknown = readJson(Buffer.from(text, "base64url").toString("utf8"));
     const fits =
       Array.isArray(parts) && parts.length === types.length && parts.every((part, i) => fitsType(part, types[i]!));
     if (fits) return parts as (string | number)[];

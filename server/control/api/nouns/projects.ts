@@ -1,5 +1,5 @@
-import { parseDocument } from "yaml";
 import { isTemplated, projectsOfSet } from "../../../../openapi/set-projects.ts";
+import { readDocument } from "../../../base/json/nesting.ts";
 import type { Collection } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
 import { serves } from "../../domain/rules/appproject.ts";
@@ -49,7 +49,7 @@ function namedIn({ collection, spec }: Use): { pointer: string; project: unknown
 function patchOf(text: unknown): unknown {
   if (typeof text !== "string") return undefined;
   try {
-    const document = parseDocument(text, { logLevel: "silent", prettyErrors: false });
+    const document = readDocument(text, { logLevel: "silent", prettyErrors: false });
     return document.errors.length ? undefined : document.toJS({ maxAliasCount: 100 });
   } catch {
     return undefined;

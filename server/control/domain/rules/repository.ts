@@ -1,4 +1,5 @@
 import { createPrivateKey } from "node:crypto";
+import { readJson } from "../../../base/json/nesting.ts";
 import type { Schemas } from "../nouns.ts";
 import type { Fault } from "../problem.ts";
 
@@ -140,7 +141,7 @@ function isRsaKey(pem: string): boolean {
 
 function isServiceAccount(text: string): boolean {
   try {
-    const { type, client_email, private_key } = JSON.parse(text) as Record<string, unknown>;
+    const { type, client_email, private_key } = readJson(text) as Record<string, unknown>;
     return (
       type === "service_account" &&
       typeof client_email === "string" &&

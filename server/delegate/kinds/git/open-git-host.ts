@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { TaskContext } from "../../kind.ts";
 import type { CallHost, GitHost, GitHostAnswer, GitProvider } from "./git-host.ts";
@@ -72,7 +73,7 @@ function caller(
 
 function parse(text: string): GitHostAnswer["json"] {
   try {
-    return text === "" ? undefined : JSON.parse(text);
+    return text === "" ? undefined : readJson(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
-import { type Document, isCollection, isMap, isSeq, parseAllDocuments } from "yaml";
+import { type Document, isCollection, isMap, isSeq } from "yaml";
+import { readDocuments } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 
 /** A step of a dotted path: a member's name or the index of a list. */
@@ -32,7 +33,7 @@ export function parsePath(path: string): Step[] | undefined {
 export function editValues(file: string, text: string, values: Readonly<Record<string, unknown>>): Outcome<string> {
   const wanted = Object.entries(values).filter(([, value]) => value !== "");
   const json = /\.json$/i.test(file);
-  const documents = parseAllDocuments(text.trim() === "" ? "{}" : text, { logLevel: "silent" }) as Document[];
+  const documents = readDocuments(text.trim() === "" ? "{}" : text, { logLevel: "silent" }) as Document[];
   const document = documents[0];
   if (!document || documents.length > 1)
     return stop("FileInvalid", `${file} must hold one document; it has ${documents.length}`);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { parse } from "yaml";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHelmPackage } from "../../../../openapi/contract/validators.js";
+import { readYaml } from "../../../base/json/nesting.ts";
 import { failed, type TaskKindHandler } from "../../kind.ts";
 import { findTaskPath, makeTaskFolder } from "../../task/task-files.ts";
 import { takeChart } from "./chart.ts";
@@ -37,7 +37,7 @@ export const helmPackage: TaskKindHandler<Schemas["TaskParamsHelmPackage"]> = {
     if (made.kind === "done") await made.value.folder?.close();
     if (!file) return failed("HelmFailed", "helm made no package");
     const about = await helm.ask("show", "chart", "--", join(to, file));
-    const { name, version: packaged } = parse(about ?? "", { maxAliasCount: 10 }) ?? {};
+    const { name, version: packaged } = readYaml(about ?? "", { maxAliasCount: 10 }) ?? {};
     const kept = await context.keep(file, { folder: to, path: file });
     if (kept.kind !== "done") return failed(kept.reason, kept.message);
     return { outcome: "succeeded", outputs: { name, version: packaged, artifact: file, sha256: kept.value.sha256 } };

@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { pause } from "../../../base/process/pause.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { TaskContext } from "../../kind.ts";
@@ -69,7 +70,7 @@ export async function stateOf(
   const text = await helm.ask("get", "metadata", ...flags, "-o", "json", "--", release);
   if (text === undefined) return undefined;
   try {
-    const { revision, status, chart, version, appVersion } = JSON.parse(text) as KubeObject;
+    const { revision, status, chart, version, appVersion } = readJson(text) as KubeObject;
     return {
       revision: Number(revision),
       status: String(status),
@@ -86,7 +87,7 @@ export async function pendingAdvice(release: string, flags: readonly string[], h
   const text = await helm.ask("history", ...flags, "--max", "1", "-o", "json", "--", release);
   let last: { revision?: number; status?: string; updated?: string } = {};
   try {
-    last = JSON.parse(text ?? "[]").at(-1) ?? {};
+    last = (readJson(text ?? "[]") as (typeof last)[]).at(-1) ?? {};
   } catch {
     // Without its history the advice is the general one.
   }

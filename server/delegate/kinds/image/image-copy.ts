@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { readJson } from "../../../base/json/nesting.ts";
 import { MEDIA } from "../../../base/oci/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { TaskContext } from "../../kind.ts";
@@ -110,7 +111,11 @@ function partsOf(manifest: ManifestBytes): Outcome<Descriptor[]> {
   if (!isIndex(manifest) && !MEDIA.image.includes(manifest.mediaType)) return unknown();
   let parts: unknown;
   try {
-    const { config, layers, manifests } = JSON.parse(manifest.bytes.toString("utf8"));
+    const { config, layers, manifests } = readJson(manifest.bytes.toString("utf8")) as {
+      config?: unknown;
+      layers: unknown[];
+      manifests?: unknown;
+    };
     parts = isIndex(manifest) ? manifests : [config, ...layers];
   } catch {
     return stop("ImageInvalid", "its manifest is not JSON, or has no layers");
@@ -174,7 +179,7 @@ export async function fromLayout(workspace: string, layout: string): Promise<Out
     const bytes = content === undefined ? undefined : Buffer.from(content);
     if (!bytes || sha256Of(bytes) !== digest)
       return stop("ImageInvalid", `the archive does not hold ${digest} as it should`);
-    for (const part of (JSON.parse(bytes.toString("utf8")).manifests ?? []) as Descriptor[])
+    for (const part of (readJson(bytes.toString("utf8")) as { manifests?: Descriptor[] }).manifests ?? [])
       types.set(part.digest, part.mediaType);
     return done({ bytes, mediaType });
   };
@@ -194,7 +199,7 @@ export async function fromLayout(workspace: string, layout: string): Promise<Out
 
 function parsed(text: string | undefined): { manifests?: unknown } | undefined {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
+    return text === undefined ? undefined : (readJson(text) as { manifests?: unknown });
   } catch {
     return undefined;
   }

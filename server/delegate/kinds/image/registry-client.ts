@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { basicLogin, type Challenge, readChallenge, tokenOf } from "../../../base/oci/challenge.ts";
 import { MEDIA, OciClient } from "../../../base/oci/client.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
@@ -172,7 +173,7 @@ export function refusedLogin(registry: string, login: RegistryLogin | undefined,
 /** What the registry itself says about an error, in brackets. */
 export function saidBy({ body }: FetchAnswer): string {
   try {
-    const { errors } = JSON.parse(body.toString("utf8")) as { errors?: { code?: unknown; message?: unknown }[] };
+    const { errors } = readJson(body.toString("utf8")) as { errors?: { code?: unknown; message?: unknown }[] };
     const [first] = errors ?? [];
     return first ? ` (${String(first.message ?? first.code).slice(0, 300)})` : "";
   } catch {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { isMetadata } from "../../../base/cloud/address.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Secret } from "../../../base/secret.ts";
 import { KubeClient } from "../../../kube/client.ts";
@@ -165,7 +166,7 @@ const pluginIn =
     const ran = await context.ask(command, args, { env: { ...context.env, ...env } });
     if (ran.kind !== "done") throw new Error(`credential plugin ${command}: ${ran.message}`);
     try {
-      const token = JSON.parse(ran.value)?.status?.token;
+      const token = (readJson(ran.value) as { status?: { token?: unknown } } | null)?.status?.token;
       if (typeof token === "string") context.mask(token);
     } catch {
       // The caller says that this is no credential.

@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 /** One message of `terraform -json`, as far as it is used. */
 export interface UiMessage {
   type?: string;
@@ -21,7 +22,7 @@ const SILENT = new Set(["version", "refresh_start", "log"]);
 export function readUi(line: string): { text: string[]; diagnostic?: Diagnostic } {
   let message: UiMessage;
   try {
-    message = JSON.parse(line) as UiMessage;
+    message = readJson(line) as UiMessage;
   } catch {
     return { text: [line] };
   }

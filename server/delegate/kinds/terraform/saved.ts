@@ -1,6 +1,7 @@
 import { rename } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import type { TaskContext } from "../../kind.ts";
 import { findTaskPath, readTaskFile } from "../../task/task-files.ts";
@@ -60,7 +61,7 @@ export async function takePlan(
   let about: SavedPlan;
   try {
     const text = await readTaskFile(context.workspace.dir, join(folder.value, "about.json"), MAX_ABOUT);
-    about = JSON.parse(text ?? "") as SavedPlan;
+    about = readJson(text ?? "") as SavedPlan;
   } catch {
     return stop("PlanInvalid", `/params/plan: ${ref.name} of ${ref.task} is not the plan of a terraform.plan task`);
   }

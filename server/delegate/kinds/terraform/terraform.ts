@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../config/safe-path.ts";
 import type { TaskContext } from "../../kind.ts";
@@ -71,7 +72,7 @@ export class Terraform {
   async backend(): Promise<string | undefined> {
     const { dir } = this.#context.workspace;
     const text = await readTaskFile(dir, join(this.#data, "terraform.tfstate"), MAX_JSON);
-    const { backend } = JSON.parse(text || "{}") as {
+    const { backend } = readJson(text || "{}") as {
       backend?: { type?: string; config?: { path?: string; workspace_dir?: string } };
     };
     if (!backend?.type) return undefined;
@@ -126,7 +127,7 @@ export class Terraform {
     try {
       if (answer.value.size > MAX_JSON)
         return stop("TooLarge", `terraform ${args[0]} answered with more than ${MAX_JSON / 2 ** 20} MiB`);
-      return done(JSON.parse(await answer.value.text(MAX_JSON)) as T);
+      return done(readJson(await answer.value.text(MAX_JSON)) as T);
     } finally {
       await answer.value.close();
     }

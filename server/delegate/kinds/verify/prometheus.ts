@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { TaskContext } from "../../kind.ts";
 
@@ -73,7 +74,7 @@ interface Answer {
 
 function parse(text: string): Answer | undefined {
   try {
-    return JSON.parse(text) as Answer;
+    return readJson(text) as Answer;
   } catch {
     return undefined;
   }

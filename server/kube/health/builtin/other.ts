@@ -1,3 +1,4 @@
+import { readJson } from "../../../base/json/nesting.ts";
 import { type Condition, conditionsOf, type HealthCheck, health } from "../types.ts";
 
 export const persistentVolumeClaim: HealthCheck = ({ status = {} }) => {
@@ -37,7 +38,7 @@ export const horizontalPodAutoscaler: HealthCheck = (object) => {
     const text = object.metadata.annotations?.["autoscaling.alpha.kubernetes.io/conditions"];
     if (text === undefined) return health("Progressing", "Waiting to Autoscale");
     try {
-      return autoscaling((JSON.parse(text) as Condition[] | null) ?? []);
+      return autoscaling((readJson(text) as Condition[] | null) ?? []);
     } catch {
       return health("Unknown", "failed to convert conditions annotation to typed: it is not JSON");
     }

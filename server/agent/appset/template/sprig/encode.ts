@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
-import { parseDocument } from "yaml";
-import { collectionKey } from "../../../../base/json/yaml-keys.ts";
+import { readJson as parseJson, readDocument } from "../../../../base/json/nesting.ts";
 import { customTags } from "../../../../kube/yaml.ts";
 import { queryEscape } from "../builtins.ts";
 import { type Callable, fn } from "../function.ts";
@@ -18,23 +17,11 @@ const raw = fn("a", ([value]) => JSON.stringify(toJson(value)));
 
 function readJson(text: string, strict: boolean): Value {
   try {
-    return fromJson(JSON.parse(text));
+    return fromJson(parseJson(text));
   } catch (error) {
     if (!strict) return null;
     throw new TemplateError((error as Error).message);
   }
-}
-
-// Each takes the parser a frame and an error: a text of brackets alone took seconds.
-const MAX_NESTING = 500;
-function nests(text: string): boolean {
-  let depth = 0;
-  for (const letter of text) {
-    if (letter === "[" || letter === "{") depth++;
-    else if ((letter === "]" || letter === "}") && depth > 0) depth--;
-    if (depth > MAX_NESTING) return true;
-  }
-  return false;
 }
 
 const finite = (_: string, value: unknown): unknown => {
@@ -46,9 +33,8 @@ const finite = (_: string, value: unknown): unknown => {
 /** YAML as the ecosystem reads it: by way of JSON, without dates, with `yes` as a word for true, and the first document alone. */
 export function readYaml(text: string): unknown {
   if (text.length > MAX) throw new TemplateError("YAML of more than 1 MiB");
-  if (nests(text)) throw new TemplateError(`YAML with brackets more than ${MAX_NESTING} deep`);
   try {
-    const document = parseDocument(text, {
+    const document = readDocument(text, {
       version: "1.1",
       customTags,
       uniqueKeys: false,
@@ -56,7 +42,6 @@ export function readYaml(text: string): unknown {
       prettyErrors: false,
     });
     if (document.errors[0]) throw document.errors[0];
-    if (collectionKey(document.contents)) throw new TemplateError("a map or a list is not a key");
     return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null, finite));
   } catch (error) {
     throw new TemplateError(`error converting YAML to JSON: ${(error as Error).message}`);
