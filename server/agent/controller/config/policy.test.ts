@@ -1,5 +1,5 @@
 import type { Application, OperationState, SyncPolicy } from "../application.ts";
-import { decide, milliseconds, retryDelay, type Situation } from "./policy.ts";
+import { decide, retryDelay, type Situation } from "./policy.ts";
 
 const source = { repoURL: "https://git.example/r", path: "p" };
 const NOW = Date.parse("2026-01-01T00:10:00Z");
@@ -144,14 +144,4 @@ test.each([
   [undefined, 1, undefined],
 ])("retry %j, attempt %i", (retry, count, want) => {
   expect(retryDelay(retry, count)).toBe(want);
-});
-test.each([
-  ["5s", 5_000],
-  ["1h30m", 5_400_000],
-  ["500ms", 500],
-  ["7", 7_000],
-  [8, 8_000],
-  ["soon", 1],
-])("duration %s", (given, want) => {
-  expect(milliseconds(given, 1)).toBe(want);
 });

@@ -149,13 +149,3 @@ export function retryWait(retry: Retry | undefined, count: number): number | str
 
 const seconds = (text: string | number): number | undefined =>
   /^[+-]?\d+$/.test(String(text)) ? Number(text) * 1_000 : parseGoDuration(String(text));
-
-/** `1h30m`, `500ms`; a bare number is seconds. */
-export function milliseconds(text: string | number, otherwise: number): number {
-  if (typeof text === "number" || /^\d+$/.test(text)) return Number(text) * 1_000;
-  const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return otherwise;
-  let sum = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) sum += Number(number) * units[unit!]!;
-  return sum;
-}
