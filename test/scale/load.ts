@@ -1,3 +1,4 @@
+import { cpus } from "node:os";
 import type { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource, resourcePath } from "../../server/kube/path.ts";
@@ -73,21 +74,24 @@ export async function live(
   }
 }
 
-export type Measured = ReturnType<Installation["cpu"]> & { s: number };
+/** `idle` is the part of all processors' time in which they had nothing to do: what is left of a wait. */
+export type Measured = ReturnType<Installation["cpu"]> & { s: number; idle: number };
 
 /** Seconds of a piece of work, by the clock and of each processor. */
 export async function measured(i: Installation, work: () => Promise<unknown>): Promise<Measured> {
-  const [before, started] = [i.cpu(), performance.now()];
+  const [before, unused, started] = [i.cpu(), idleSeconds(), performance.now()];
   await work();
   const s = (performance.now() - started) / 1_000;
   const after = i.cpu();
   for (const key of Object.keys(after) as (keyof typeof after)[]) after[key] -= before[key];
-  return { ...after, s };
+  return { ...after, s, idle: (idleSeconds() - unused) / (s * cpus().length) };
 }
 
+const idleSeconds = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0) / 1_000;
+
 /** Whose CPU seconds they were. */
-export const spent = ({ ours, controller, repo, git, api }: Measured): string =>
-  `CPU ours ${round(ours)} s (controller ${round(controller)}, repo server ${round(repo)}, git ${round(git)}), API server ${round(api)} s`;
+export const spent = ({ ours, controller, repo, git, api, idle }: Measured): string =>
+  `CPU ours ${round(ours)} s (controller ${round(controller)}, repo server ${round(repo)}, git ${round(git)}), API server ${round(api)} s, processors idle ${round(idle * 100, 0)} %`;
 
 export const round = (n: number, digits = 2): string => n.toFixed(digits);
 export const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]!;

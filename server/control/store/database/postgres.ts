@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Database, FakeClock, Row, Sql, Tx } from "./sql.ts";
+import { analyseGrown } from "./upkeep.ts";
 import { Wakers } from "./wake.ts";
 
 // bigint columns hold versions, fences and sequence numbers: all far below 2^53.
@@ -69,6 +70,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     notify,
     listen: (account, topic, wake) => wakers.add(account, topic, wake),
     listenAll: (account, prefix, wake) => wakers.addAll(account, prefix, wake),
+    upkeep: () => analyseGrown({ query }),
     async close() {
       await announcer.flush();
       await listener.stop();

@@ -22,7 +22,7 @@ export interface Database extends Sql {
   listen(account: string, topic: string, wake: () => void): () => void;
   /** The same for all topics that begin with a prefix ending in `:`; `wake` is given the rest. */
   listenAll(account: string, prefix: string, wake: (rest: string) => void): () => void;
-  /** What a PostgreSQL server does by itself and this one does not; to be called every few seconds. */
+  /** What PostgreSQL does by itself too late or, embedded, not at all; to be called every few seconds. */
   upkeep?(): Promise<unknown>;
   close(): Promise<void>;
 }

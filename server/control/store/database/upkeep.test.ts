@@ -1,5 +1,8 @@
-import { embeddedStores, type TestStore } from "../../testing/database.ts";
-import { insertObject, tryFindObject, updateObject } from "../objects/objects.ts";
+import { embeddedStores, onBothStores, type TestStore } from "../../testing/database.ts";
+import { eventually } from "../../testing/service.ts";
+import { listRows } from "../lists/list.ts";
+import { readOrder } from "../lists/order.ts";
+import { insertObject, insertObjects, tryFindObject, updateObject } from "../objects/objects.ts";
 import { ensureAccount } from "../store.ts";
 import type { Database } from "./sql.ts";
 import { writing } from "./writer.ts";
@@ -61,4 +64,36 @@ test("the log that a start after a kill would read is bounded", async () => {
   expect(await left()).toBeGreaterThan(48 * 1024 * 1024);
   expect(await tidy()).toContain("written");
   expect(await left()).toBeLessThan(1024 * 1024);
+});
+
+onBothStores("a table that has grown", (given) => {
+  test("is looked at, so that statements are planned with what is there", async () => {
+    const grown = await given().open();
+    await ensureAccount(grown, "a");
+    const scope = { account: "a", org: "", project: "" };
+    const many = Array.from({ length: 600 }, (_, n) => ({
+      ...{ ...scope, collection: "agents" as const, id: `agent-${n}`, spec: {}, status: {} },
+    }));
+    await writing(grown, "a", (w) => insertObjects(w, many));
+    // PostgreSQL counts what has happened within a second.
+    await eventually("the table to be looked at", async () => {
+      await grown.upkeep?.();
+      const [{ rows }] = (await grown.query("select reltuples rows from pg_class where relname = 'objects'")) as [
+        { rows: number },
+      ];
+      return rows >= 600;
+    });
+    const reading = { collection: "agents" as const, scope, columns: "org, project, id" };
+    const newest = { inherited: false, limit: 10, order: readOrder("-updatedAt") };
+    const texts: string[] = [];
+    await listRows({ query: async (text) => (texts.push(text), []) }, reading, newest);
+    const values = ["'a'", "'agents'", "''", "''", "10"];
+    const bound = texts[0]!.replace(/\$(\d)/g, (_, at) => values[Number(at) - 1]!);
+    const plan = await grown.transaction(async (tx) => {
+      // So few rows are sorted as quickly.
+      for (const way of ["seqscan", "bitmapscan", "sort"]) await tx.query(`set local enable_${way} = off`);
+      return tx.query(`explain ${bound}`);
+    });
+    expect(plan.map((row) => row["QUERY PLAN"]).join("\n")).toContain("objects_newest");
+  }, 60_000);
 });

@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/scope.ts";
 import type { Row, Sql } from "../database/sql.ts";
 import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects/objects.ts";
 import { printTerm } from "./filter.ts";
-import { boundOf, keyOf, type Order, valueFor } from "./order.ts";
+import { boundOf, conditionsOf, keyOf, type Order, valueFor } from "./order.ts";
 
 export interface ListOptions {
   /** Also the scopes below. */
@@ -34,6 +34,7 @@ export async function listObjects(
 export interface Reading {
   collection: Collection;
   scope: Scope;
+  /** With `org`, `project` and `id` among them. */
   columns: string;
 }
 
@@ -50,9 +51,15 @@ export async function listRows(
     const bounds = after.map((value, n) => (order && n === 0 ? boundOf(order, bind(value)) : bind(value)));
     where.push(`(${key.join(", ")}) ${order?.descending ? "<" : ">"} (${bounds.join(", ")})`);
   }
-  const by = key.map((one) => `${one}${order?.descending ? " desc" : ""}`).join(", ");
+  if (order) where.push(...conditionsOf(order));
+  const direction = order?.descending ? " desc" : "";
+  const sorted = (names: readonly string[]) => names.map((one) => `${one}${direction}`).join(", ");
+  const page = (read: string) =>
+    `select ${read} from objects where ${where.join(" and ")} order by ${sorted(key)} limit ${bind(options.limit)}`;
+  if (!order) return sql.query(page(columns), params);
+  // The value in the cursor is made of the page's rows alone: of all rows that are sorted it takes a quarter of the time.
   return sql.query(
-    `select ${columns}${order ? `, ${valueFor(order)} as sort_key` : ""} from objects where ${where.join(" and ")} order by ${by} limit ${bind(options.limit)}`,
+    `select *, ${valueFor(order, "sorted_by")} as sort_key from (${page(`${columns}, ${keyOf(order)} as sorted_by`)}) page order by ${sorted(["sorted_by", "org", "project", "id"])}`,
     params,
   );
 }

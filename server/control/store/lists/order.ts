@@ -24,9 +24,12 @@ export function keyOf({ field }: Order): string {
   return `left(coalesce(${COLUMN_OF[field]}, ''), ${SORTED}) collate "C"`;
 }
 
-/** The value of an order as it stands in a cursor: a time as microseconds, which no time zone changes. */
-export const valueFor = (order: Order): string =>
-  TIMES[order.field] ? `(extract(epoch from ${keyOf(order)}) * 1000000)::bigint` : keyOf(order);
+/** What lets PostgreSQL take the index of the newest; every object has it. */
+export const conditionsOf = ({ field }: Order): string[] => (field === "updatedAt" ? ["updated_at > '-infinity'"] : []);
+
+/** What an order compares, as it stands in a cursor: a time as microseconds, which no time zone changes. */
+export const valueFor = ({ field }: Order, key: string): string =>
+  TIMES[field] ? `(extract(epoch from ${key}) * 1000000)::bigint` : key;
 
 /** A cursor's value as what is compared with the key. */
 export const boundOf = ({ field }: Order, bound: string): string =>
