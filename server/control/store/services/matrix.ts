@@ -30,17 +30,21 @@ export async function readMatrix(
 ): Promise<Row[]> {
   const { bind, params, where } = conditions("applications", scope, options);
   return sql.query(
-    `with apps as materialized (
-       select ${address("f_service")} as service, ${address("f_environment")} as environment, org, project, id, f_agent, f_cluster, f_sync, f_health,
-         f_revision, f_deployed, f_images, ${count("f_ready")} as ready, ${count("f_total")} as total, ${SYNC} as sync_rank, ${HEALTH} as health_rank
+    `with named as materialized (
+       select uid, ${address("f_service")} as service, ${address("f_environment")} as environment
        from objects where f_service is not null and f_environment is not null and ${where.join(" and ")}),
-     page as (select distinct service collate "C" as service from apps
+     page as (select distinct service collate "C" as service from named
        where environment is not null and service collate "C" > ${bind(options.after)} order by 1 limit ${bind(options.limit)}),
+     apps as (select service, environment, org, project, id, f_agent, f_cluster, f_sync, f_health, f_revision, f_deployed, f_images,
+         ${count("f_ready")} as ready, ${count("f_total")} as total, ${SYNC} as sync_rank, ${HEALTH} as health_rank
+       from named join page using (service)
+         -- One look each by the key: the planner takes a page for half of the objects, and would read all of them again.
+         cross join lateral (select * from objects o where o.account = $1 and o.uid = named.uid limit 1) shown where environment is not null),
      cells as (select apps.*, count(*) over cell as n, min(sync_rank) over cell as worst_sync, min(health_rank) over cell as worst_health,
          max(f_deployed) over cell as deployed, sum(ready) over cell as all_ready, sum(total) over cell as all_total,
          dense_rank() over (partition by service, environment order by f_revision) as revision_rank,
          row_number() over (partition by service, environment order by health_rank, sync_rank, org collate "C", project collate "C", id collate "C") as place
-       from apps join page using (service) where environment is not null window cell as (partition by service, environment)),
+       from apps window cell as (partition by service, environment)),
      counted as (select *, max(revision_rank) over (partition by service, environment) as revisions from cells)
      select * from counted where place <= ${SHOWN} order by service collate "C", environment collate "C", place`,
     params,
