@@ -12,7 +12,7 @@ export function jsonPointerFault(text: string): string | undefined {
 }
 
 // What Argo CD's jq has and this project's engine does not read. Only brackets and quotes are checked there.
-const BEYOND = /\b(def|reduce|foreach|import)\b|\bas\s*[[{]|\$(ENV|__loc__)\b|@|\\\(|\?\/\//;
+const BEYOND = /\b(import|include)\b|\$(ENV|__loc__)\b|#/;
 
 /** A jq path expression. */
 export function jqFault(text: string): string | undefined {
@@ -33,15 +33,17 @@ export function jqFault(text: string): string | undefined {
 
 /** Every function of Argo CD's jq, also those that this project's engine does not have. */
 const JQ_FUNCTIONS =
-  "IN INDEX abs acos acosh add all any arrays ascii ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans bsearch builtins capture cbrt ceil combinations contains copysign cos cosh date dateadd datesub debug del delpaths drem empty endswith env erf erfc error exp exp10 exp2 explode expm1 fabs fdim finites first flatten floor fma fmax fmin fmod format frexp from_entries fromdate fromdateiso8601 fromjson fromstream gamma get_search_list getpath gmtime group_by gsub halt halt_error has have_decnum have_literal_numbers hypot implode in index indices infinite input input_filename input_line_number inputs inside isempty isinfinite isnan isnormal isvalid iterables j0 j1 join keys keys_unsorted last ldexp leaf_paths length lgamma lgamma_r limit localtime log log10 log1p log2 logb ltrim ltrimstr map map_values match max max_by min min_by mktime modf modulemeta nan nearbyint nextafter nexttoward normals not now nth nulls numbers objects path paths pick pow pow10 range recurse recurse_down repeat reverse rindex rint round rtrim rtrimstr scalars scalb scalbln scan select setpath significand sin sinh skip sort sort_by split splits sqrt startswith stderr strflocaltime strftime strings strptime sub tan tanh test tgamma to_entries toarray todate todateiso8601 tojson tonumber tostream tostring transpose trim trimstr trunc truncate_stream type unique unique_by until utf8bytelength values walk while with_entries y0 y1".split(
+  "IN INDEX abs acos acosh add all any arrays ascii ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans bsearch builtins capture cbrt ceil combinations contains copysign cos cosh date dateadd datesub debug del delpaths drem empty endswith env erf erfc error exp exp10 exp2 explode expm1 fabs fdim finites first flatten floor fma fmax fmin fmod format frexp from_entries fromdate fromdateiso8601 fromjson fromstream gamma get_search_list getpath gmtime group_by gsub halt halt_error has have_decnum have_literal_numbers hypot implode in index indices infinite input input_filename input_line_number inputs inside isempty isinfinite isnan isnormal isvalid iterables j0 j1 join keys keys_unsorted last ldexp leaf_paths length lgamma lgamma_r limit localtime log log10 log1p log2 logb ltrim ltrimstr map map_values match max max_by min min_by mktime modf modulemeta nan nearbyint nextafter nexttoward normals not now nth nulls numbers objects path paths pick pow pow10 range recurse recurse_down repeat reverse rindex rint round rtrim rtrimstr scalars scalb scalbln scan select setpath significand sin sinh skip sort sort_by split splits sqrt startswith stderr strflocaltime strftime strings strptime sub tan tanh test tgamma to_entries toarray toboolean todate todateiso8601 tojson tonumber tostream tostring transpose trim trimstr trunc truncate_stream type unique unique_by until utf8bytelength values walk while with_entries y0 y1".split(
     " ",
   );
 
 /** The functions that a program calls. */
 function callsIn(program: unknown): string[] {
   if (typeof program !== "object" || program === null) return [];
-  const { is, name } = program as { is?: unknown; name?: unknown };
-  return [...(is === "call" && typeof name === "string" ? [name] : []), ...Object.values(program).flatMap(callsIn)];
+  const { is, name, own } = program as { is?: unknown; name?: unknown; own?: unknown };
+  // Some have a name that only the parser gives, with a dot or a sign.
+  const called = is === "call" && !own && typeof name === "string" && /^\w+$/.test(name);
+  return [...(called ? [name] : []), ...Object.values(program).flatMap(callsIn)];
 }
 
 const PAIRS: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };

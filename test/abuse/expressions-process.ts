@@ -3,7 +3,7 @@ import { matchPath } from "../../server/agent/appset/parameters/path.ts";
 import { render } from "../../server/agent/appset/template/render.ts";
 import { fromJson, type ValueMap } from "../../server/agent/appset/template/value.ts";
 import { found } from "../../server/agent/appset/world/scm.ts";
-import { compileJq, pathsOf } from "../../server/base/json/jq.ts";
+import { compileJq, pathsOf } from "../../server/base/jq/jq.ts";
 import { matchGlob } from "../../server/base/lang/glob.ts";
 
 // An expression of a user, evaluated as the programs do it; what comes back is what a person would be told.

@@ -1,30 +1,22 @@
+import { Cursor } from "./cursor.ts";
+import { binding, namesOf, pattern, patterns, type Reader, withParts } from "./patterns.ts";
 import { type Token, tokens } from "./tokens.ts";
-import type { Jq } from "./tree.ts";
+import { type Jq, signature } from "./tree.ts";
 
 const MAX_LENGTH = 4_096;
-const MAX_DEPTH = 100;
 export const FORMATS = new Set("@text @json @html @uri @urid @csv @tsv @sh @base64 @base64d".split(" "));
-const KEYWORDS = new Set([
-  "and",
-  "or",
-  "then",
-  "elif",
-  "else",
-  "end",
-  "as",
-  "def",
-  "reduce",
-  "foreach",
-  "catch",
-  "import",
-]);
+const KEYWORDS = new Set("and or then elif else end as def reduce foreach catch import include".split(" "));
+const UPDATES = ["=", "|=", "+=", "-=", "*=", "/=", "%=", "//="];
 
 /** Reads an expression; what is wrong with it is thrown. */
 export function parseJq(text: string): Jq {
   if (text.length > MAX_LENGTH) throw new Error(`the expression is longer than ${MAX_LENGTH} characters`);
-  const parser = new Parser(tokens(text));
-  const found = parser.pipe();
-  parser.end();
+  return whole(new Cursor(tokens(text)));
+}
+
+function whole(cursor: Cursor): Jq {
+  const found = new Parser(cursor).pipe();
+  cursor.end();
   return found;
 }
 
@@ -38,366 +30,323 @@ function optional(found: Jq): Jq {
   return { is: "pipe", left: found.of, right: { is: "maybe", of: { ...found, of: { is: "identity" } } } };
 }
 
-class Parser {
-  readonly #tokens: Token[];
-  #at = 0;
-  #depth = 0;
-  /** The variables and labels in scope; the name of a label begins with a star. */
-  #scope: readonly string[];
-  #fresh = 0;
+class Parser implements Reader {
+  readonly cursor: Cursor;
+  #made = 0;
 
-  constructor(given: Token[], scope: readonly string[] = [], depth = 0) {
-    this.#tokens = given;
-    this.#scope = scope;
-    this.#depth = depth;
+  constructor(cursor: Cursor) {
+    this.cursor = cursor;
   }
 
-  end(): void {
-    if (this.#next.kind !== "end") throw new Error(`unexpected ${this.#next.text}`);
+  fresh(): string {
+    // No user can write a name with a dot.
+    return `.${this.cursor.depth}.${this.#made++}`;
   }
 
   pipe(): Jq {
-    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
-    let left = this.#comma();
-    while (this.#take("|")) left = { is: "pipe", left, right: this.#comma() };
-    this.#depth--;
-    return left;
+    return this.cursor.deeper(() => {
+      let left = this.#comma();
+      while (this.cursor.take("|")) left = { is: "pipe", left, right: this.#comma() };
+      return left;
+    });
   }
 
-  get #next(): Token {
-    return this.#tokens[this.#at]!;
-  }
-
-  #take(text: string, kind: Token["kind"] = "sign"): boolean {
-    if (this.#next.kind !== kind || this.#next.text !== text) return false;
-    this.#at++;
-    return true;
-  }
-
-  #need(text: string, kind: Token["kind"] = "sign"): void {
-    if (!this.#take(text, kind)) throw new Error(`expected ${text} instead of ${this.#next.text}`);
+  /** `def name(f; $x): body; rest`. A parameter with a sign is a variable too. */
+  #def(): Jq {
+    const { cursor } = this;
+    const start = cursor.at;
+    const name = cursor.word();
+    const given: string[] = [];
+    if (cursor.take("(")) {
+      do given.push(cursor.next.text.startsWith("$") ? `$${cursor.variable()}` : cursor.word());
+      while (cursor.take(";"));
+      cursor.need(")");
+    }
+    cursor.need(":");
+    const params = given.map((one) => `${one.replace("$", "")}/0`);
+    const own = `${name}/${given.length}`;
+    const variables = given.filter((one) => one.startsWith("$")).map((one) => one.slice(1));
+    const inside = cursor.within([own, ...params, ...variables], () => this.pipe());
+    cursor.need(";");
+    const size = cursor.at - start;
+    const body = variables.reduceRight<Jq>(
+      (rest, variable) => ({
+        is: "bind",
+        name: variable,
+        of: { is: "call", name: variable, parts: [], own: true },
+        body: rest,
+        size,
+      }),
+      inside,
+    );
+    const rest = cursor.within([own], () => this.pipe());
+    return { is: "def", name, params, body, rest, size: cursor.at - start };
   }
 
   #comma(): Jq {
-    let left = this.#else();
-    while (this.#take(",")) left = { is: "comma", left, right: this.#else() };
+    let left = this.#bound();
+    while (this.cursor.take(",")) left = { is: "comma", left, right: this.#bound() };
     return left;
   }
 
+  /** An expression; `as` binds its values for all that comes after. */
+  #bound(): Jq {
+    const { cursor } = this;
+    if (cursor.take("def", "name")) return this.#def();
+    const found = this.#else();
+    if (!cursor.take("as", "name")) return found;
+    const choices = patterns(this);
+    const start = cursor.at;
+    cursor.need("|");
+    const body = cursor.within(choices.flatMap(namesOf), () => this.pipe());
+    return binding(found, choices, body, cursor.at - start);
+  }
+
   #else(): Jq {
+    const left = this.#update();
+    return this.cursor.take("//") ? { is: "else", left, right: this.#else() } : left;
+  }
+
+  #update(): Jq {
     const left = this.#or();
-    return this.#take("//") ? { is: "else", left, right: this.#else() } : left;
+    const sign = this.cursor.takeOne(UPDATES);
+    return sign ? { is: "update", operator: sign.slice(0, -1), left, right: this.#or() } : left;
   }
 
   #or(): Jq {
     let left = this.#and();
-    while (this.#take("or", "name")) left = { is: "or", left, right: this.#and() };
+    while (this.cursor.take("or", "name")) left = { is: "or", left, right: this.#and() };
     return left;
   }
 
   #and(): Jq {
     let left = this.#compare();
-    while (this.#take("and", "name")) left = { is: "and", left, right: this.#compare() };
+    while (this.cursor.take("and", "name")) left = { is: "and", left, right: this.#compare() };
     return left;
   }
 
   #compare(): Jq {
     const left = this.#sum();
-    for (const operator of ["==", "!=", "<=", ">=", "<", ">"])
-      if (this.#take(operator)) return { is: "compare", operator, left, right: this.#sum() };
-    return left;
+    const operator = this.cursor.takeOne(["==", "!=", "<=", ">=", "<", ">"]);
+    return operator ? { is: "compare", operator, left, right: this.#sum() } : left;
   }
 
   #sum(): Jq {
     let left = this.#product();
     for (;;) {
-      const operator = ["+", "-"].find((sign) => this.#take(sign));
+      const operator = this.cursor.takeOne(["+", "-"]);
       if (!operator) return left;
       left = { is: "compute", operator, left, right: this.#product() };
     }
   }
 
   #product(): Jq {
-    let left = this.#postfix();
+    let left = this.#path();
     for (;;) {
-      const operator = ["*", "/", "%"].find((sign) => this.#take(sign));
+      const operator = this.cursor.takeOne(["*", "/", "%"]);
       if (!operator) return left;
-      left = { is: "compute", operator, left, right: this.#postfix() };
+      left = { is: "compute", operator, left, right: this.#path() };
     }
-  }
-
-  /** A term with what follows it; `as` binds its values for all that comes after. */
-  #postfix(): Jq {
-    const found = this.#path();
-    if (!this.#take("as", "name")) return found;
-    return this.#bound(found, () => {
-      this.#need("|");
-      return this.pipe();
-    });
-  }
-
-  /** A pattern such as `$x` or `[$a, {b: $c}]`, and what is bound by it. */
-  #bound(of: Jq, body: () => Jq): Extract<Jq, { is: "bind" }> {
-    const { name, parts } = this.#pattern();
-    const [before, start] = [this.#scope, this.#at];
-    this.#scope = [...before, name, ...parts.map((part) => part.name)];
-    const inner = body();
-    this.#scope = before;
-    const size = this.#at - start;
-    const bind = (name: string, of: Jq, body: Jq) => ({ is: "bind" as const, name, of, body, size });
-    return bind(
-      name,
-      of,
-      parts.reduceRight((rest, part) => bind(part.name, part.of, rest), inner),
-    );
-  }
-
-  /** The variables of a pattern: the whole value has the first name, and each other is found in one that stands before it. */
-  #pattern(): { name: string; parts: { name: string; of: Jq }[] } {
-    if (this.#next.kind === "name") return { name: this.#variable(), parts: [] };
-    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
-    // No user can write a name with a dot.
-    const name = `.${this.#depth}.${this.#fresh++}`;
-    const whole: Jq = { is: "variable", name };
-    const parts: { name: string; of: Jq }[] = [];
-    const add = (key: Jq) => {
-      const inner = this.#pattern();
-      parts.push({ name: inner.name, of: { is: "index", of: whole, key } }, ...inner.parts);
-    };
-    if (this.#take("[")) {
-      let index = 0;
-      // Only a list has items by number here, unlike elsewhere a text.
-      parts.push({ name, of: { is: "call", name: ".list", parts: [whole] } });
-      do add({ is: "literal", value: index++ });
-      while (this.#take(","));
-      this.#need("]");
-    } else {
-      this.#need("{");
-      do {
-        if (this.#next.text.startsWith("$")) {
-          const own = this.#variable();
-          parts.push({ name: own, of: { is: "index", of: whole, key: { is: "literal", value: own } } });
-          if (this.#take(":")) add({ is: "literal", value: own });
-        } else {
-          const key = this.#entryKey();
-          this.#need(":");
-          add(key);
-        }
-      } while (this.#take(","));
-      this.#need("}");
-    }
-    this.#depth--;
-    return { name, parts };
   }
 
   /** The name of an entry: a word, a text, or an expression in parentheses. */
-  #entryKey(): Jq {
-    if (this.#take("(")) {
+  entryKey(): Jq {
+    if (this.cursor.take("(")) {
       const key = this.pipe();
-      this.#need(")");
+      this.cursor.need(")");
       return key;
     }
-    if (this.#next.kind === "text") return this.#text("@text");
+    if (this.cursor.next.kind === "text") return this.#text("@text");
     return this.#key();
   }
 
   #object(): Jq {
+    const { cursor } = this;
     const entries: [Jq, Jq][] = [];
-    if (this.#take("}")) return { is: "object", entries };
+    if (cursor.take("}")) return { is: "object", entries };
     do {
-      const { kind, text } = this.#next;
+      const { kind, text } = cursor.next;
       if (kind === "name" && text.startsWith("$")) {
         entries.push([{ is: "literal", value: text.slice(1) }, this.#named(text)]);
         continue;
       }
       const format = kind === "name" && text.startsWith("@");
-      const key = format ? this.#named(text) : this.#entryKey();
-      const value: Jq = this.#take(":") ? this.#entryValue() : { is: "index", of: { is: "identity" }, key };
+      const key = format ? this.#named(text) : this.entryKey();
+      const value: Jq = cursor.take(":") ? this.#entryValue() : { is: "index", of: { is: "identity" }, key };
       entries.push([key, value]);
-    } while (this.#take(","));
-    this.#need("}");
+    } while (cursor.take(","));
+    cursor.need("}");
     return { is: "object", entries };
   }
 
   #entryValue(): Jq {
     let left = this.#else();
-    while (this.#take("|")) left = { is: "pipe", left, right: this.#else() };
+    while (this.cursor.take("|")) left = { is: "pipe", left, right: this.#else() };
     return left;
   }
 
   /** A text, with values in it or without. */
   #text(format: string): Jq {
-    const { text, parts } = this.#next;
-    this.#at++;
+    const { text, parts } = this.cursor.next;
+    this.cursor.at++;
     if (!parts) return { is: "literal", value: text };
-    return {
-      is: "text",
-      format,
-      parts: parts.map((part) => {
-        if (typeof part === "string") return { is: "literal", value: part };
-        const inner = new Parser(part, this.#scope, this.#depth + 1);
-        const found = inner.pipe();
-        inner.end();
-        return found;
-      }),
-    };
+    const { scope, depth } = this.cursor;
+    const inner = (part: string | Token[]): Jq =>
+      typeof part === "string" ? { is: "literal", value: part } : whole(new Cursor(part, scope, depth + 1));
+    return { is: "text", format, parts: parts.map(inner) };
   }
 
-  /** `reduce` and `foreach`: for each value of a term the next state. */
+  /** `reduce` and `foreach`: for each value of an expression the next state. */
   #loop(is: "reduce" | "foreach"): Jq {
-    const of = this.#path();
-    this.#need("as", "name");
-    let init: Jq = { is: "identity" };
-    let extract: Jq | undefined;
-    const start = this.#at;
-    const { name, parts } = this.#pattern();
-    const before = this.#scope;
-    this.#need("(");
-    init = this.pipe();
-    this.#need(";");
-    this.#scope = [...before, name, ...parts.map((part) => part.name)];
-    const update = this.pipe();
-    if (is === "foreach" && this.#take(";")) extract = this.pipe();
-    this.#scope = before;
-    this.#need(")");
-    const size = this.#at - start;
-    const within = (body: Jq) =>
-      parts.reduceRight<Jq>((rest, part) => ({ is: "bind", name: part.name, of: part.of, body: rest, size }), body);
-    const common = { name, of, init, update: within(update), size };
-    return is === "reduce" ? { is, ...common } : { is, ...common, extract: within(extract ?? { is: "identity" }) };
-  }
-
-  #variable(): string {
-    const { kind, text } = this.#next;
-    if (kind !== "name" || !text.startsWith("$")) throw new Error(`expected a variable such as $x instead of ${text}`);
-    this.#at++;
-    return text.slice(1);
-  }
-
-  #body(name: string): { body: Jq; size: number } {
-    const [before, start] = [this.#scope, this.#at];
-    this.#scope = [...before, name];
-    const body = this.pipe();
-    this.#scope = before;
-    return { body, size: this.#at - start };
+    const { cursor } = this;
+    const of = this.#else();
+    cursor.need("as", "name");
+    const start = cursor.at;
+    const found = pattern(this);
+    cursor.need("(");
+    const init = this.pipe();
+    cursor.need(";");
+    const [update, extract] = cursor.within(namesOf(found), () => [
+      this.pipe(),
+      is === "foreach" && cursor.take(";") ? this.pipe() : ({ is: "identity" } as const),
+    ]);
+    cursor.need(")");
+    const size = cursor.at - start;
+    const common = { name: found.name, of, init, update: withParts(found, update, size), size };
+    return is === "reduce" ? { is, ...common } : { is, ...common, extract: withParts(found, extract, size) };
   }
 
   #path(): Jq {
+    const { cursor } = this;
     let found = this.#term();
     // What stands in parentheses is forgiven as a whole.
     let isStep = false;
     for (;;) {
-      const forgives = this.#take("?");
+      const forgives = cursor.forgives();
       if (forgives) found = isStep ? optional(found) : { is: "maybe", of: found };
-      else if (this.#take("[")) found = this.#bracket(found);
-      else if (this.#next.text === "." && this.#next.kind === "sign") {
-        this.#at++;
-        found = this.#take("[") ? this.#bracket(found) : { is: "index", of: found, key: this.#key() };
-      } else return found;
+      else if (cursor.take("[")) found = this.#bracket(found);
+      else if (cursor.take("."))
+        found = cursor.take("[") ? this.#bracket(found) : { is: "index", of: found, key: this.#key() };
+      else return found;
       isStep = !forgives;
     }
   }
 
   /** After `[`: an index, a slice, or every item. */
   #bracket(of: Jq): Jq {
-    if (this.#take("]")) return { is: "each", of };
-    const from = this.#next.text === ":" && this.#next.kind === "sign" ? undefined : this.pipe();
-    if (!this.#take(":")) {
-      this.#need("]");
+    const { cursor } = this;
+    if (cursor.take("]")) return { is: "each", of };
+    const from = cursor.sees(":") ? undefined : this.pipe();
+    if (!cursor.take(":")) {
+      cursor.need("]");
       return { is: "index", of, key: from! };
     }
-    const to = this.#next.text === "]" && this.#next.kind === "sign" ? undefined : this.pipe();
-    this.#need("]");
+    const to = cursor.sees("]") ? undefined : this.pipe();
+    cursor.need("]");
     return { is: "slice", of, from, to };
   }
 
   #key(): Jq {
-    const { kind, text } = this.#next;
+    const { kind, text } = this.cursor.next;
     if ((kind !== "name" && kind !== "text") || (kind === "name" && text.startsWith("$")))
       throw new Error(`expected a name after the dot instead of ${text}`);
     if (kind === "text") return this.#text("@text");
-    this.#at++;
+    this.cursor.at++;
     return { is: "literal", value: text };
   }
 
   #term(): Jq {
-    const { kind, text } = this.#next;
+    const { cursor } = this;
+    const { kind, text } = cursor.next;
     if (kind === "text") return this.#text("@text");
     if (kind === "number") {
-      this.#at++;
+      cursor.at++;
       return { is: "literal", value: Number(text) };
     }
     if (kind === "name") return this.#named(text);
-    if (this.#take("..")) return { is: "recurse" };
-    if (this.#take("-"))
-      return { is: "compute", operator: "-", left: { is: "literal", value: 0 }, right: this.#postfix() };
-    if (this.#take("(")) {
+    if (cursor.take("..")) return { is: "recurse" };
+    if (cursor.take("-")) {
+      const right = this.#path();
+      if (right.is === "literal" && typeof right.value === "number") return { is: "literal", value: -right.value };
+      return { is: "compute", operator: "-", left: { is: "literal", value: 0 }, right };
+    }
+    if (cursor.take("(")) {
       const inner = this.pipe();
-      this.#need(")");
+      cursor.need(")");
       return inner;
     }
-    if (this.#take("{")) return this.#object();
-    if (this.#take("[")) {
-      if (this.#take("]")) return { is: "list" };
+    if (cursor.take("{")) return this.#object();
+    if (cursor.take("[")) {
+      if (cursor.take("]")) return { is: "list" };
       const of = this.pipe();
-      this.#need("]");
+      cursor.need("]");
       return { is: "list", of };
     }
-    this.#need(".");
-    const { kind: after, joined } = this.#next;
-    if (joined && (after === "text" || (after === "name" && !this.#next.text.startsWith("$"))))
+    cursor.need(".");
+    const { kind: after, joined } = cursor.next;
+    if (joined && (after === "text" || (after === "name" && !cursor.next.text.startsWith("$"))))
       return { is: "index", of: { is: "identity" }, key: this.#key() };
     return { is: "identity" };
   }
 
   #named(name: string): Jq {
-    this.#at++;
+    const { cursor } = this;
+    cursor.at++;
     if (name === "null") return { is: "literal", value: null };
     if (name === "true" || name === "false") return { is: "literal", value: name === "true" };
     if (name === "if") return this.#if();
     if (name === "try")
-      return { is: "try", of: this.#path(), handler: this.#take("catch", "name") ? this.#path() : undefined };
+      return { is: "try", of: this.#path(), handler: cursor.take("catch", "name") ? this.#path() : undefined };
     if (name === "reduce" || name === "foreach") return this.#loop(name);
     if (name.startsWith("@")) {
       if (!FORMATS.has(name)) throw new Error(`${name} is not a format`);
-      return this.#next.kind === "text" ? this.#text(name) : { is: "call", name, parts: [] };
+      return cursor.next.kind === "text" ? this.#text(name) : { is: "call", name, parts: [] };
     }
-    if (name === "label") {
-      const label = this.#variable();
-      this.#need("|");
-      return { is: "label", name: label, ...this.#body(`*${label}`) };
-    }
+    if (name === "label") return this.#label();
     if (name === "break") {
-      const label = this.#variable();
-      if (!this.#scope.includes(`*${label}`)) throw new Error(`there is no label $${label} around break`);
+      const label = cursor.variable();
+      if (!cursor.scope.includes(`*${label}`)) throw new Error(`there is no label $${label} around break`);
       return { is: "break", name: label };
     }
     if (name.startsWith("$")) {
-      if (!this.#scope.includes(name.slice(1))) throw new Error(`${name} is not defined`);
+      if (!cursor.scope.includes(name.slice(1))) throw new Error(`${name} is not defined`);
       return { is: "variable", name: name.slice(1) };
     }
     if (KEYWORDS.has(name)) throw new Error(`${name} is not supported here`);
+    return this.#call(name);
+  }
+
+  #call(name: string): Jq {
+    const { cursor } = this;
     const parts: Jq[] = [];
-    if (this.#take("(")) {
+    if (cursor.take("(")) {
       do parts.push(this.pipe());
-      while (this.#take(";"));
-      this.#need(")");
+      while (cursor.take(";"));
+      cursor.need(")");
     }
-    return { is: "call", name, parts };
+    const own = cursor.scope.includes(signature(name, parts));
+    return own ? { is: "call", name, parts, own } : { is: "call", name, parts };
+  }
+
+  #label(): Jq {
+    const { cursor } = this;
+    const name = cursor.variable();
+    cursor.need("|");
+    const start = cursor.at;
+    const body = cursor.within([`*${name}`], () => this.pipe());
+    return { is: "label", name, body, size: cursor.at - start };
   }
 
   #if(): Jq {
-    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
-    const condition = this.pipe();
-    this.#need("then", "name");
-    const then = this.pipe();
-    let otherwise: Jq = { is: "identity" };
-    if (this.#take("elif", "name")) otherwise = this.#if();
-    else {
-      if (this.#take("else", "name")) otherwise = this.pipe();
-      this.#need("end", "name");
-    }
-    this.#depth--;
-    return { is: "if", condition, then, otherwise };
+    const { cursor } = this;
+    return cursor.deeper(() => {
+      const condition = this.pipe();
+      cursor.need("then", "name");
+      const then = this.pipe();
+      if (cursor.take("elif", "name")) return { is: "if", condition, then, otherwise: this.#if() };
+      const otherwise: Jq = cursor.take("else", "name") ? this.pipe() : { is: "identity" };
+      cursor.need("end", "name");
+      return { is: "if", condition, then, otherwise };
+    });
   }
 }

@@ -1,6 +1,6 @@
+import { compileJq, type Program } from "../../../base/jq/jq.ts";
+import { pacedPathsOf } from "../../../base/jq/paced.ts";
 import { canonical } from "../../../base/json/canonical.ts";
-import { compileJq, type Program } from "../../../base/json/jq.ts";
-import { pacedPathsOf } from "../../../base/json/jq-paced.ts";
 import { serves, TENANT, tenantOf } from "../../project/tenant.ts";
 import type { ApplicationSet, ApplicationSetSpec, Free, Generated } from "../types.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";

@@ -1,5 +1,5 @@
-import { compileJq, deletePaths, type Path, type Program } from "../../../base/json/jq.ts";
-import { isSlow, pacedPathsOf } from "../../../base/json/jq-paced.ts";
+import { compileJq, deletePaths, type Path, type Program } from "../../../base/jq/jq.ts";
+import { isSlow, pacedPathsOf } from "../../../base/jq/paced.ts";
 import { matchGlob } from "../../../base/lang/glob.ts";
 import { type FieldSet, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application, IgnoreDifference } from "../application.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Path } from "../../../base/json/jq.ts";
+import type { Path } from "../../../base/jq/jq.ts";
 import { readJson } from "../../../base/json/nesting.ts";
 import type { FieldSet } from "../../../kube/object.ts";
 

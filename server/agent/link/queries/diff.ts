@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Path } from "../../../base/json/jq.ts";
+import type { Path } from "../../../base/jq/jq.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { inParallel } from "../../../base/process/parallel.ts";
 import { KUBE } from "../../../kube/errors.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Path } from "../../../base/json/jq.ts";
+import type { Path } from "../../../base/jq/jq.ts";
 import { readJson } from "../../../base/json/nesting.ts";
 import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, ManagedFields } from "../../../kube/object.ts";

@@ -1,148 +1,23 @@
-import { createContext, Script } from "node:vm";
+import {
+  findAll as find,
+  type Match,
+  PatternFault,
+  PatternTooMuch as TooMuch,
+} from "../../../../base/lang/go-pattern.ts";
 import { TemplateError } from "../value.ts";
 
-// A regular expression may need exponential time here, which Go's never does; V8 lets a running match be ended from outside only through a context.
-const LIMIT_MS = 100;
-const TRIES = 3;
-const MAX_PATTERN = 10_000;
-const context = createContext(Object.create(null));
-const matchAll = new Script(
-  "JSON.stringify([...text.matchAll(new RegExp(pattern, flags))].slice(0, 10001).map((m) => ({ at: m.index, groups: [...m], named: m.groups })))",
-);
+export { expand, type Match } from "../../../../base/lang/go-pattern.ts";
 
 /** An expression that is too much: other than one that is none, nobody may take it for one that does not fit. */
 export class PatternTooMuch extends TemplateError {}
 
-export interface Match {
-  at: number;
-  groups: (string | undefined)[];
-  named?: Record<string, string | undefined>;
-}
-
-/** Every match of an expression in Go's syntax. Only texts go into the context; the code that runs there is ours. */
+/** Every match of an expression in Go's syntax; what is wrong with it is an error of the template. */
 export function findAll(pattern: string, text: string): Match[] {
-  const { source, flags } = translate(pattern);
-  Object.assign(context, { pattern: source, flags: `${flags}gu`, text });
   try {
-    const all = JSON.parse(run()) as Match[];
-    // An empty match right behind another one is none to Go.
-    const found = all.filter(
-      ({ at, groups }, i) => groups[0] !== "" || i === 0 || at > all[i - 1]!.at + all[i - 1]!.groups[0]!.length,
-    );
-    if (found.length > 10_000)
-      throw new PatternTooMuch(`the regular expression ${pattern} matches more than 10000 times`);
-    return found;
+    return find(pattern, text);
   } catch (error) {
-    if (error instanceof TemplateError) throw error;
-    if ((error as { code?: string }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT")
-      throw new PatternTooMuch(`the regular expression ${pattern} takes too long`);
-    throw new TemplateError(`error parsing regexp: ${pattern}`);
-  } finally {
-    Object.assign(context, { pattern: "", text: "" });
+    if (error instanceof TooMuch) throw new PatternTooMuch(error.message);
+    if (error instanceof PatternFault) throw new TemplateError(error.message);
+    throw error;
   }
-}
-
-/** The limit is of the clock: where a busy machine gave others the time, the match has had none, and is tried again. */
-function run(tries = TRIES): string {
-  const before = process.cpuUsage();
-  try {
-    return matchAll.runInContext(context, { timeout: LIMIT_MS }) as string;
-  } catch (error) {
-    const { user, system } = process.cpuUsage(before);
-    if (tries <= 1 || (user + system) / 1_000 > LIMIT_MS / 2) throw error;
-    return run(tries - 1);
-  }
-}
-
-const CLASSES: Record<string, string> = {
-  alnum: "0-9A-Za-z",
-  alpha: "A-Za-z",
-  ascii: "\\x00-\\x7F",
-  blank: "\\t ",
-  cntrl: "\\x00-\\x1F\\x7F",
-  digit: "0-9",
-  graph: "!-~",
-  lower: "a-z",
-  print: " -~",
-  punct: "!-\\/:-@\\[-`\\{-~",
-  space: "\\t\\n\\v\\f\\r ",
-  upper: "A-Z",
-  word: "0-9A-Za-z_",
-  xdigit: "0-9A-Fa-f",
-};
-
-/** The same expression for JavaScript; what Go refuses (look-around, references back) is refused. */
-function translate(pattern: string): { source: string; flags: string } {
-  if (pattern.length > MAX_PATTERN) throw new TemplateError("error parsing regexp: longer than 10000 characters");
-  let flags = "";
-  let rest = pattern;
-  const global = /^\(\?([imsU]+)\)/.exec(rest);
-  if (global) {
-    if (global[1]!.includes("U")) throw new TemplateError(`error parsing regexp: flag U is not supported: ${pattern}`);
-    flags = [...new Set(global[1])].join("");
-    rest = rest.slice(global[0].length);
-  }
-  let source = "";
-  for (let i = 0; i < rest.length; i++) {
-    const c = rest[i]!;
-    const ahead = rest.slice(i, i + 4);
-    if (c === "\\") {
-      const next = rest[++i] ?? "";
-      if (next === "A") source += "^";
-      else if (next === "z") source += "(?![\\s\\S])";
-      else if (next === "a") source += "\\x07";
-      else if (/[1-9]/.test(next))
-        throw new TemplateError(`error parsing regexp: invalid escape sequence: \`\\${next}\``);
-      else if (next === "x" && rest[i + 1] === "{") {
-        source += "\\u";
-      } else if (next === "-") source += "\\x2d";
-      else source += /[\p{L}\p{Nd}^$\\.*+?()[\]{}|/]/u.test(next) ? `\\${next}` : next;
-    } else if (c === "[") {
-      const { text, end } = charClass(rest, i, pattern);
-      source += text;
-      i = end;
-    } else if (ahead.startsWith("(?P<")) {
-      source += "(?<";
-      i += 3;
-    } else if (/^\(\?[=!]/.test(ahead) || /^\(\?<[=!]/.test(ahead)) {
-      throw new TemplateError(`error parsing regexp: invalid or unsupported Perl syntax: \`${ahead.slice(0, 3)}\``);
-    } else if (c === "{" && !/^\{\d+(,\d*)?\}/.test(rest.slice(i))) source += "\\{";
-    else if (c === "}" && !/\{\d+(,\d*)?$/.test(rest.slice(0, i))) source += "\\}";
-    else if (c === "]") source += "\\]";
-    else source += c;
-  }
-  return { source, flags };
-}
-
-function charClass(text: string, from: number, pattern: string): { text: string; end: number } {
-  let out = "[";
-  let i = from + 1;
-  if (text[i] === "^") {
-    out += "^";
-    i++;
-  }
-  for (let first = true; i < text.length; first = false, i++) {
-    const c = text[i]!;
-    if (c === "]" && !first) return { text: `${out}]`, end: i };
-    const named = /^\[:(\^?)(\w+):\]/.exec(text.slice(i, i + 16));
-    if (named && CLASSES[named[2]!] && !named[1]) {
-      out += CLASSES[named[2]!];
-      i += named[0].length - 1;
-    } else if (c === "\\") {
-      const next = text[++i] ?? "";
-      out += /[\p{L}\p{Nd}^$\\.*+?()[\]{}|/-]/u.test(next) ? `\\${next}` : next;
-    } else if ("[]()|{}/".includes(c) || (c === "-" && (first || text[i + 1] === "]"))) out += `\\${c}`;
-    else out += c;
-  }
-  throw new TemplateError(`error parsing regexp: missing closing ]: \`${pattern.slice(from)}\``);
-}
-
-/** Go's `$1`, `${name}` in a replacement; what names no group is nothing. */
-export function expand(template: string, match: Match): string {
-  return template.replace(/\$(?:\$|\{(\w+)\}|(\w+))/g, (all, braced: string | undefined, plain: string | undefined) => {
-    if (all === "$$") return "$";
-    const name = braced ?? plain!;
-    if (/^\d+$/.test(name)) return match.groups[Number(name)] ?? "";
-    return match.named?.[name] ?? "";
-  });
 }

@@ -1,4 +1,4 @@
-import { Misfit, typeOf } from "./jq-values.ts";
+import { Misfit, typeOf } from "./values.ts";
 
 /** A value as jq writes it: fields in the order of their names. */
 export function toJson(value: unknown): string {
@@ -7,6 +7,9 @@ export function toJson(value: unknown): string {
     const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${fields.map(([key, one]) => `${JSON.stringify(key)}:${toJson(one)}`).join(",")}}`;
   }
+  // JSON has no number without end.
+  if (Math.abs(value as number) === Number.POSITIVE_INFINITY)
+    return String(Math.sign(value as number) * Number.MAX_VALUE);
   return JSON.stringify(value ?? null);
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Fits } from "../../../openapi/pattern-match.ts";
 import type { Jq } from "../../../openapi/rules/jq/tree.ts";
+import { hitAt, stepsOf } from "./paths.ts";
 import {
   Break,
   bare,
@@ -9,17 +9,17 @@ import {
   compare,
   countCompared,
   type Emit,
+  type Find,
   type Hit,
   isObject,
   Misfit,
-  TooMuch,
   truthy,
   typeOf,
-} from "./jq-values.ts";
+} from "./values.ts";
 
 /** What a function needs of the evaluation that it is part of. */
 export interface Run {
-  readonly fits: Fits;
+  readonly find: Find;
   eval(node: Jq, input: Hit, emit: Emit): void;
   values(node: Jq, input: Hit): unknown[];
   each(of: Hit, emit: Emit): void;
@@ -72,16 +72,9 @@ function contains(a: unknown, b: unknown): boolean {
 
 function has(value: unknown, key: unknown): boolean {
   if (isObject(value) && typeof key === "string") return Object.hasOwn(value, key);
-  if (value === null && typeof key === "number") return false;
+  if (value === null && (typeof key === "number" || typeof key === "string")) return false;
   if (Array.isArray(value) && typeof key === "number") return key >= 0 && key < value.length;
   throw new Misfit(`${typeOf(value)} has no ${typeOf(key)}`);
-}
-
-function matches(value: unknown, pattern: unknown, { fits }: Run): boolean {
-  const found = fits(`[^]*?(?:${text(pattern)})[^]*`, text(value));
-  if (found === "slow") throw new TooMuch();
-  if (found === "invalid") throw new Misfit("it is not a regular expression");
-  return found;
 }
 
 const some: Call = (run, input, emit, part) => {
@@ -139,7 +132,7 @@ export const CALLS: Record<string, Call> = {
   "first/1": (run, input, emit, part) => firstFew(run, input, emit, { part: part!, count: 1 }),
   "limit/2": (run, input, emit, count, part) => {
     for (const most of run.values(count!, input)) {
-      if (typeof most !== "number") throw new Misfit("a limit is a number");
+      if (typeof most !== "number" || most < 0) throw new Misfit("a limit is a number and not below nothing");
       firstFew(run, input, emit, { part: part!, count: most });
     }
   },
@@ -151,11 +144,8 @@ export const CALLS: Record<string, Call> = {
   },
   "getpath/1": (run, input, emit, part) => {
     for (const path of run.values(part!, input)) {
-      if (!Array.isArray(path)) throw new Misfit("a path is a list");
-      let hit = input;
-      for (const key of path)
-        hit = hit.value === null ? { path: hit.path && [...hit.path, key], value: null } : child(hit, key);
-      emit(hit);
+      const { value, path: place } = hitAt(input.value, stepsOf(path));
+      emit({ value, path: input.path && place && [...input.path, ...place] });
     }
   },
   "error/0": (_run, { value }) => {
@@ -197,5 +187,4 @@ export const CALLS: Record<string, Call> = {
   "split/1": withOne((value, by) => text(value).split(text(by))),
   "join/1": withOne((value, by) => (Array.isArray(value) ? value.join(text(by)) : text(value))),
   "index/1": withOne((value, of) => (text(value).includes(text(of)) ? text(value).indexOf(text(of)) : null)),
-  "test/1": withOne(matches),
 };

@@ -1,10 +1,10 @@
-import { type Fits, patternMatcher } from "../../../openapi/pattern-match.ts";
-import { parseJq } from "../../../openapi/rules/jq/parse.ts";
-import { bound, type Jq } from "../../../openapi/rules/jq/tree.ts";
-import { type Call, CALLS as MAIN } from "./jq-calls.ts";
-import { FORMATS } from "./jq-formats.ts";
-import { LISTS } from "./jq-lists.ts";
-import { type Path, placesOf } from "./jq-paths.ts";
+import { bound, type Jq, type Made, signature } from "../../../openapi/rules/jq/tree.ts";
+import type { Call } from "./calls.ts";
+import { update } from "./changes.ts";
+import { CALLS } from "./compile.ts";
+import { FORMATS } from "./formats.ts";
+import { type Path, placesOf } from "./paths.ts";
+import { finder } from "./patterns.ts";
 import {
   Break,
   bare,
@@ -12,6 +12,7 @@ import {
   compare,
   compute,
   type Emit,
+  type Find,
   type Hit,
   isObject,
   MAX_SUM,
@@ -21,20 +22,10 @@ import {
   TooMuch,
   truthy,
   typeOf,
-} from "./jq-values.ts";
+} from "./values.ts";
 
-export { deletePaths, type Path } from "./jq-paths.ts";
-
-const CALLS: Record<string, Call> = {
-  ...MAIN,
-  ...LISTS,
-  ...Object.fromEntries(
-    Object.entries(FORMATS).map(([name, text]): [string, Call] => [
-      `${name}/0`,
-      (run, { value }, emit) => emit({ value: run.made(text(value)) }),
-    ]),
-  ),
-};
+export { compileJq } from "./compile.ts";
+export { deletePaths, type Path } from "./paths.ts";
 
 /** A compiled expression. */
 export type Program = Jq;
@@ -43,17 +34,6 @@ export type Program = Jq;
 const MAX_STEPS = 500_000;
 // What one computed value may hold, counted as if it were written out: lists that hold the same list twice grow by doubling.
 const MAX_WEIGHT = 1_000_000;
-
-/** Reads an expression of the jq language and checks its functions; a text is what is wrong with it. */
-export function compileJq(text: string): Program | string {
-  try {
-    const program = parseJq(text);
-    const unknown = unknownCall(program);
-    return unknown ? `the function ${unknown} is not supported` : program;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
 
 /**
  * The places an expression names in a document, as `path(…)` gives them. Where it does not fit the document (a field of a text, items of
@@ -87,7 +67,7 @@ class Run {
   get steps(): number {
     return this.#steps;
   }
-  readonly fits: Fits = patternMatcher();
+  readonly find: Find = finder();
   readonly #weights = new WeakMap<object, number>();
   #made = 0;
 
@@ -126,7 +106,8 @@ class Run {
         this.#compute(node, input, emit);
         break;
       case "call":
-        (CALLS[`${node.name}/${node.parts.length}`] as Call)(this, input, emit, ...node.parts);
+        if (node.own) this.#apply(node, input, emit);
+        else (CALLS[signature(node.name, node.parts)] as Call)(this, input, emit, ...node.parts);
         break;
       case "list":
         emit({ value: node.of ? this.made(this.values(node.of, input)) : [] });
@@ -187,6 +168,15 @@ class Run {
         throw new Break(node.label);
       case "variable":
         throw new Misfit(`$${node.name} is not defined`);
+      case "update":
+        update(this, input, node, emit);
+        break;
+      case "choices":
+        this.#choices(node.of, input, emit);
+        break;
+      case "def":
+        this.#define(node, input, emit);
+        break;
     }
   }
 
@@ -254,6 +244,44 @@ class Run {
         emit({ value: this.made(work(node.operator, left.value, right.value)) }),
       ),
     );
+  }
+
+  /** What comes after a definition, with the function put in; the function itself may call itself. */
+  #define({ name, params, body, rest, size }: Node<"def">, input: Hit, emit: Emit): void {
+    this.#steps += size;
+    const calls = signature(name, params);
+    const value: Made = { params, body, size };
+    value.body = bound(body, { calls, value });
+    this.eval(bound(rest, { calls, value }), input, emit);
+  }
+
+  /** The parts of a call are no values: the function evaluates them where it uses them. */
+  #apply({ name, parts, made }: Node<"call">, input: Hit, emit: Emit): void {
+    if (!made) throw new Misfit(`${name} is not defined`);
+    this.#steps += made.size * parts.length;
+    const body = made.params.reduce(
+      (rest, calls, i) => bound(rest, { calls, value: { params: [], body: parts[i]!, size: 1 } }),
+      made.body,
+    );
+    this.eval(body, input, emit);
+  }
+
+  /** The first choice without an error; what one gave before its error counts. */
+  #choices([first, ...others]: readonly Jq[], input: Hit, emit: Emit): void {
+    if (others.length === 0) {
+      this.eval(first!, input, emit);
+      return;
+    }
+    const good: Hit[] = [];
+    let failed = false;
+    try {
+      this.eval(first!, input, (hit) => good.push(hit));
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      failed = true;
+    }
+    for (const hit of good) emit(hit);
+    if (failed) this.#choices(others, input, emit);
   }
 
   /** For each value of a loop its parts with the value put in. */
@@ -378,15 +406,4 @@ class Run {
       if (!(error instanceof Break) || error.label !== label) throw error;
     }
   }
-}
-
-/** A function that does not exist, anywhere in an expression. */
-function unknownCall(node: Jq): string | undefined {
-  if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`))
-    return `${node.name}/${node.parts.length}`;
-  for (const part of Object.values(node).flat(2)) {
-    const found = typeof part === "object" && part !== null && "is" in part ? unknownCall(part as Jq) : undefined;
-    if (found) return found;
-  }
-  return undefined;
 }

@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { compare as byValue } from "../lang/compare.ts";
+import type { Match } from "../lang/go-pattern.ts";
+
+/** Finds what fits a regular expression in Go's syntax. */
+export type Find = (pattern: string, flags: string, text: string) => Match[];
 
 /** Items of a list from one number up to another, as one place. */
 export interface Slice {
@@ -77,7 +81,8 @@ export function child({ path, value }: Hit, key: unknown): Hit {
     return { path: path && [...path, key], value: has ? value[key] : null };
   }
   if (typeof key === "number" && (Array.isArray(value) || value === null || value === undefined)) {
-    const at = key < 0 && Array.isArray(value) ? value.length + key : key;
+    const whole = Math.floor(key);
+    const at = whole < 0 && Array.isArray(value) ? value.length + whole : whole;
     return { path: path && within(path, at), value: (value as unknown[] | null)?.[at] ?? null };
   }
   if (typeof key === "number" && typeof value === "string") return { value: [...value].at(Math.trunc(key)) ?? null };
@@ -92,15 +97,16 @@ export function compare(operator: string, a: unknown, b: unknown): boolean {
   return { "<": differs < 0, "<=": differs <= 0, ">": differs > 0, ">=": differs >= 0 }[operator] ?? false;
 }
 
-// What one expression may compare, some 0.2 s: items of lists may be large themselves.
+// What one expression may compare or copy, some 0.2 s: items of lists may be large themselves.
 const MAX_COMPARED = 10_000_000;
 let compared = 0;
 /** Begins the count anew, for another expression: one is evaluated to its end before the next. */
 export function resetCompared(): void {
   compared = 0;
 }
-export function countCompared(): void {
-  if (++compared > MAX_COMPARED) throw new TooMuch();
+export function countCompared(times = 1): void {
+  compared += times;
+  if (compared > MAX_COMPARED) throw new TooMuch();
 }
 
 /** Values of any sort in jq's order: by sort, then by value; objects by their names, then by their fields. */

@@ -1,7 +1,7 @@
 import type { Jq } from "../../../openapi/rules/jq/tree.ts";
-import type { Call, Run } from "./jq-calls.ts";
-import { FORMATS, toJson, toText } from "./jq-formats.ts";
-import { deletePaths, type Path, placesOf } from "./jq-paths.ts";
+import { readJson } from "../json/nesting.ts";
+import type { Call, Run } from "./calls.ts";
+import { FORMATS, toJson, toText } from "./formats.ts";
 import {
   bare,
   bounded,
@@ -15,8 +15,7 @@ import {
   TooMuch,
   truthy,
   typeOf,
-} from "./jq-values.ts";
-import { readJson } from "./nesting.ts";
+} from "./values.ts";
 
 /** A function of the input alone. */
 const plain =
@@ -259,14 +258,6 @@ export const LISTS: Record<string, Call> = {
       if (!path) throw new Misfit("it gives a value that is no place in the document");
       emit({ value: path.map((step) => (typeof step === "object" ? { start: step.from, end: step.to } : step)) });
     }),
-  "del/1": (run, input, emit, part) => {
-    const found: Path[] = [];
-    run.eval(part!, bare(input), ({ path }) => {
-      if (!path) throw new Misfit("it gives a value that is no place in the document");
-      found.push(...placesOf(path));
-    });
-    emit({ value: found.some((path) => path.length === 0) ? null : run.made(deletePaths(input.value, found)) });
-  },
   "paths/0": (run, { value }, emit) => {
     for (const { path } of places(run, value)) emit({ value: path });
   },
@@ -281,7 +272,13 @@ export const LISTS: Record<string, Call> = {
         for (const value of run.values(condition!, next)) if (truthy(value)) more(next);
       }),
     ),
-  "repeat/1": (run, input, emit, part) => repeatedly(run, input, emit, (hit, more) => run.eval(part!, hit, more)),
+  // The same results over and over: only together with a limit it ends.
+  "repeat/1": (run, input, emit, part) => {
+    for (;;) {
+      run.step();
+      run.eval(part!, input, emit);
+    }
+  },
   "while/2": (run, input, emit, condition, part) => {
     const go = (hit: Hit): void => {
       run.step();
