@@ -66,6 +66,8 @@ export interface Call<Op extends OperationId> {
   origin: string;
   /** Aborted when the client is gone or the server stops. */
   signal: AbortSignal;
+  /** For a handler that goes on without its body: the next large one may come. */
+  bodyTaken(): void;
 }
 
 export type Handler<Op extends OperationId> = (call: Call<Op>) => Promise<Reply<Op>>;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { Problem } from "../domain/problem.ts";
 
-/** What bodies of callers without a valid credential may take together. */
+/** What bodies may take together, of callers without a valid credential or of those with one. */
 export interface BodyLimits {
   /** Bodies that are read at the same time: in all, and of one sender. */
   total: number;

@@ -22,6 +22,10 @@ export class Strangers {
   readonly sockets: StrangerSockets;
   readonly door = new Doorkeeper();
   readonly bodies = new StrangerBodies({ total: 256, each: 64, held: 64 * MIB });
+  /** Those of callers with a credential: any tenant's agent may send sixteen megabytes in each of thousands of requests. */
+  readonly knownBodies = new StrangerBodies({ total: 20_000, each: 5_000, held: 128 * MIB });
+  /** Large bodies that are worked on, which takes some ten times their bytes. */
+  readonly heavy = new Places({ total: 8, each: 2 });
   /** Connections that stay open for a moment after a refusal, so that the client can read it. */
   readonly lingering = new Places({ total: 64, each: 16 });
   /** Refusals: callers with a key come between them. */

@@ -54,7 +54,7 @@ export async function refuseUngreeted(s: Services, asked: Asked): Promise<boolea
   if (!hasBody(req)) return false;
   try {
     checkContentType(req, route.row, true);
-    const body = await readBody(req, route.operation, { bodies: s.strangers.bodies, sender: network });
+    const body = await readBody(req, route.operation, { bodies: s.strangers.bodies, sender: network, isKnown: false });
     const nonce = (body as { nonce?: unknown } | null | undefined)?.nonce;
     if (s.strangers.isDoubted(network) && !(typeof nonce === "string" && s.signer.fitsNonce(nonce, Date.now())))
       return refuse(s, asked, TOO_OFTEN);

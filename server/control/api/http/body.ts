@@ -13,21 +13,28 @@ const LIMITS = {
 
 /** What a worker says before it is known: its keys, or what it is able to do. */
 const STRANGER = { max: 256 * 1024, deadlineMs: 10_000 };
+/** A slow link takes its time for sixteen megabytes. */
+const KNOWN_DEADLINE_MS = 120_000;
+
+/** Who sends it, and what the bodies of such callers may take together. */
+export interface Sender {
+  bodies: StrangerBodies;
+  sender: string;
+  isKnown: boolean;
+  /** Called before something is built from so many bytes. @throws Problem when there is no room for it now. */
+  begin?(bytes: number): void;
+}
 
 /** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
-export async function readBody(
-  req: IncomingMessage,
-  operation: OperationId,
-  stranger?: { bodies: StrangerBodies; sender: string },
-): Promise<unknown> {
+export async function readBody(req: IncomingMessage, operation: OperationId, from: Sender): Promise<unknown> {
   const size = operation === "exchange" || operation === "completeTask" ? "exchange" : "other";
   const max = MAX_BYTES[size];
   const announced = Number(req.headers["content-length"] ?? 0);
   if (announced > max) throw tooLarge(max);
-  const bytes = stranger
-    ? await stranger.bodies.read(req, { ...STRANGER, sender: stranger.sender, announced })
-    : await collect(req, max);
+  const bounds = from.isKnown ? { max, deadlineMs: KNOWN_DEADLINE_MS } : STRANGER;
+  const bytes = await from.bodies.read(req, { ...bounds, sender: from.sender, announced });
   if (bytes.length === 0) return undefined;
+  from.begin?.(bytes.length);
   const parsed = parseJson(bytes, LIMITS[size]);
   if (parsed.ok) return parsed.value;
   if (parsed.reason === "syntax") throw new Problem("invalid_json", `The body is not JSON: ${parsed.detail}.`);
@@ -37,27 +44,6 @@ export async function readBody(
 
 export function hasBody(req: IncomingMessage): boolean {
   return req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
-}
-
-function collect(req: IncomingMessage, max: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const stop = (problem: Problem) => {
-      req.off("data", onData);
-      reject(problem);
-    };
-    const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > max) stop(tooLarge(max));
-      else chunks.push(chunk);
-    };
-    req.on("data", onData);
-    req.once("end", () => resolve(Buffer.concat(chunks)));
-    const cut = () => stop(new Problem("invalid_request", "The body was cut off."));
-    req.once("error", cut);
-    req.once("aborted", cut);
-  });
 }
 
 function tooLarge(max: number): Problem {

@@ -49,7 +49,7 @@ function checkRight({ route, caller }: State, scope: Scope, query: Record<string
 function callOf(
   s: Services,
   req: Request,
-  { route, scope, caller, id, address, network }: State,
+  { route, scope, caller, id, address, network, bodyTaken }: State,
   signal: AbortSignal,
 ): AnyCall {
   const { operation, row, params } = route!;
@@ -73,6 +73,7 @@ function callOf(
     network,
     origin: originOf(req, s.publicUrl),
     signal,
+    bodyTaken: () => bodyTaken?.(),
   };
 }
 

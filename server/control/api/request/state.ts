@@ -17,6 +17,8 @@ export interface State {
   read?: { body: unknown };
   /** Gives back the place that the request holds. */
   leave?: () => void;
+  /** Gives back the place of a large body. */
+  bodyTaken?: () => void;
 }
 
 export const stateOf = (res: Response): State => res.locals as State;

@@ -47,6 +47,9 @@ async function serveAgent(s: Services, call: Call<"exchange">, session: SessionR
   if (body.discovered?.length) await takeDiscovered(s, session, body.discovered);
   if (body.listed?.length) await takeListed(s, session, body.listed);
   if (body.conditions) await takeConditions(s, session, body.conditions);
+  // They would be held for as long as the agent waits.
+  for (const taken of ["known", "reports", "discovered", "listed"] as const) delete body[taken];
+  call.bodyTaken();
   const ends = Date.now() + body.wait * 1_000;
   const waiter = new Waiter(s.db, session.account, [
     "sessions",

@@ -1,8 +1,9 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { isDelivered, nouns } from "../../domain/nouns.ts";
 import { differs, observe, type Report } from "../../domain/observe.ts";
 import { type Writer, writing } from "../../store/database/writer.ts";
 import type { SessionRow } from "../../store/identity/sessions.ts";
-import { saveReported, tryFindDelivery } from "../../store/objects/deliveries.ts";
+import { heldAmong, saveReported, tryFindDelivery } from "../../store/objects/deliveries.ts";
 import { endTombstone } from "../../store/objects/moves.ts";
 import { touchReport, tryFindByUid, updateObject } from "../../store/objects/objects.ts";
 import { recordDeployments } from "../../store/services/record.ts";
@@ -12,12 +13,24 @@ import type { Services } from "../services.ts";
 // One transaction holds the account's lock; this many reports keep it for some tens of milliseconds.
 const BATCH = 50;
 
-/** Takes in what an agent reports. A report of something that is not this agent's, or gone, is passed over. */
+// On the embedded store a transaction holds up every other statement: between two of them the others get half as long as the last one took.
+const SHARE = 0.5;
+const MAX_PAUSE_MS = 100;
+
+/**
+ * Takes in what an agent reports: of each object the last word. A report of something that is not this agent's, or gone, is passed over, and
+ * costs no transaction: an agent may send thousands of them.
+ */
 export async function takeReports(s: Services, session: SessionRow, reports: readonly Report[]): Promise<void> {
-  for (let at = 0; at < reports.length; at += BATCH) {
+  const last = new Map(reports.map((report) => [report.uid, report]));
+  const own = await heldAmong(s.db, session.account, session.objectUid, [...last.keys()]);
+  const news = [...last.values()].filter(({ uid }) => own.has(uid));
+  for (let at = 0; at < news.length; at += BATCH) {
+    const started = performance.now();
     await writing(s.db, session.account, async (w) => {
-      for (const report of reports.slice(at, at + BATCH)) await takeReport(s, w, session, report);
+      for (const report of news.slice(at, at + BATCH)) await takeReport(s, w, session, report);
     });
+    if (at + BATCH < news.length) await pause(Math.min((performance.now() - started) * SHARE, MAX_PAUSE_MS));
   }
 }
 

@@ -125,6 +125,20 @@ export async function tryFindDelivery(sql: Sql, account: string, uid: string): P
   return rows[0] && toDelivery(rows[0]);
 }
 
+/** Which of these objects an agent is given. */
+export async function heldAmong(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  uids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await sql.query(
+    "select uid from deliveries where account = $1 and agent_uid = $2 and uid = any($3::text[])",
+    [account, agentUid, uids],
+  );
+  return new Set(rows.map(({ uid }) => uid));
+}
+
 /** The app projects that an agent holds, or will, under some names. */
 export async function projectsAt(
   sql: Sql,
