@@ -1,4 +1,4 @@
-import { whyLeft } from "./down.ts";
+import { addedBeside, whyLeft } from "./down.ts";
 
 const inUse = `│ Error: The agent is in use
 │ It is referred to by applications/shop, repositories/shop.
@@ -16,3 +16,12 @@ test.each([
 ])("what Terraform left is said in words (%#)", (output, isOwnCluster, want) =>
   expect(whyLeft(output, isOwnCluster)).toEqual(want),
 );
+
+test("what a person added goes before Terraform's, applications before what they refer to", async () => {
+  const there: Record<string, string> = { app: "app/guestbook\napp/shop\n", repo: "repo/code\nrepo/shop-code\n" };
+  const run = async (noun: string) => there[noun] ?? "";
+  expect(await addedBeside(run, '{"id": "guestbook"} {"id": "code"}')).toEqual([
+    ["app", "shop"],
+    ["repo", "shop-code"],
+  ]);
+});

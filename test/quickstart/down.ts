@@ -7,7 +7,7 @@ import { terraformMirror } from "../cluster/terraform.ts";
 import { locate, toolFolder } from "../cluster/tools.ts";
 import { begin, palette } from "../progress.mjs";
 import { runs, stopBackground } from "./background.ts";
-import { contextOf, signOut } from "./context.ts";
+import { contextOf, type Run, signOut } from "./context.ts";
 import { outpost } from "./show.ts";
 import type { Memory } from "./state.ts";
 import { applyNote, terraform, terraformErrors, terraformState } from "./terraform.ts";
@@ -71,23 +71,29 @@ export async function down(root: string, memory: Memory): Promise<number> {
   return 0;
 }
 
-/** Applications and sets that a person added beside Terraform's. */
-async function removeAdded(root: string, dir: string, context: string): Promise<void> {
-  const made = readFileSync(join(dir, "terraform.tfstate"), "utf8");
-  const added: string[][] = [];
-  for (const noun of ["appset", "app"]) {
-    const names = (
-      await outpost(root, ["--context", context, noun, "list", "--filter", "origin=managed", "-o", "name"])
-    ).split("\n");
+/** In the order in which nothing refers to them any more. */
+const ADDED = ["appset", "app", "repo", "cluster", "appproject"];
+
+/** What a person added beside Terraform's state. */
+export async function addedBeside(run: Run, state: string): Promise<[noun: string, id: string][]> {
+  const added: [string, string][] = [];
+  for (const noun of ADDED) {
+    const names = (await run(noun, "list", "--filter", "origin=managed", "-o", "name")).split("\n");
     for (const id of names.filter(Boolean).map((name) => name.slice(noun.length + 1)))
-      if (!made.includes(`"id": "${id}"`)) added.push([noun, id]);
+      if (!state.includes(`"id": "${id}"`)) added.push([noun, id]);
   }
+  return added;
+}
+
+async function removeAdded(root: string, dir: string, context: string): Promise<void> {
+  const run: Run = (...args) => outpost(root, ["--context", context, ...args]);
+  const added = await addedBeside(run, readFileSync(join(dir, "terraform.tfstate"), "utf8"));
   if (added.length === 0) return;
   const step = begin("Remove what you added");
-  for (const [noun, id] of added as [string, string][]) {
+  for (const [noun, id] of added) {
     step.note(`${noun} ${id}`);
     // One that cannot go keeps nothing else: the cluster goes whole.
-    await outpost(root, ["--context", context, noun, "delete", id, "--yes", "--timeout", "60s"]).catch(() => undefined);
+    await run(noun, "delete", id, "--yes", "--timeout", "60s").catch(() => undefined);
   }
   step.done(added.map(([noun, id]) => `${noun} ${id}`).join(", "));
 }
