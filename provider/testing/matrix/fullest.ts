@@ -9,6 +9,9 @@ type Spec = { readonly [name: string]: Json };
 /** How many values of a field are tried before it counts as excluded by what the object has by then. */
 const TRIES = 6;
 
+// Their values have rules beyond the schema.
+const LABELS: Json[] = [{ k: "v", "k.l/m": "v" }];
+
 /** Puts objects that together have a value for every field of a noun, each object with as many as the service takes at once. */
 export class Fullest {
   readonly #service: RealService;
@@ -34,7 +37,8 @@ export class Fullest {
   }
 
   #legal({ samples = {} }: Base): Legal {
-    return new Legal(this.#schemas, (path) => samples[path] ?? samples[`*.${path.split(".").pop()}`]);
+    const shared: Base["samples"] = { labels: LABELS };
+    return new Legal(this.#schemas, (path) => samples[path] ?? samples[`*.${path.split(".").pop()}`] ?? shared[path]);
   }
 
   /** The values of each field, those with most in them first. */
