@@ -4940,7 +4940,7 @@ export interface components {
         WorkerTask: {
             worker: string;
             task: string;
-            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, application.events, application.logs, application.operate, applicationset.generate. */
+            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, application.events, application.logs, application.operate, applicationset.generate, discovered.tell. */
             kind: string;
             params: {
                 [key: string]: unknown;

@@ -49,7 +49,7 @@ export const OFFLINE = {
   diff: () => import("../agent/eval/difference.ts"),
   fromArgo: () => import("../agent/eval/from-argo.ts"),
   local: () => import("../agent/eval/local.ts"),
-  migrate: () => import("../agent/eval/migrate.ts"),
+  migrate: () => import("../agent/eval/migration/migrate.ts"),
   handBack: () => import("../agent/eval/hand-back.ts"),
 };
 

@@ -1,3 +1,4 @@
+import { fillUp } from "./api/discovered/again.ts";
 import { rescope } from "./api/discovered/mappings.ts";
 import { removeReleased } from "./api/nouns/delete.ts";
 import type { Services } from "./api/services.ts";
@@ -53,6 +54,7 @@ export async function sweep(s: Services, tick: number): Promise<void> {
     await moveRuns(s, account);
     await markAway(s.db, account);
     await rescope(s, account);
+    await fillUp(s.db, account, s.limits.discovered);
     // The last task of an organisation has ended, or an agent never came back to give up what had moved.
     if (tick % TRIM_EVERY_TICKS === 0)
       await writing(s.db, account, async (w) => removeReleased(w, await allReleased(w, account)));

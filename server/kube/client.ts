@@ -56,6 +56,8 @@ interface Lane {
 export class KubeClient {
   readonly config: KubeConfig;
   readonly discovery: Discovery;
+  /** Whether every write is only tried: the API server answers as if, and stores nothing. */
+  readonly tryOnly: boolean;
   readonly #fieldManager: string;
   readonly #applier: string;
   readonly #pool: Pool | ProxyAgent;
@@ -69,9 +71,13 @@ export class KubeClient {
   /** Requests sent, by verb: the cost of a loop in one number. */
   readonly requests: Record<string, number>;
 
-  constructor(config: KubeConfig, { fieldManager, lane }: { fieldManager?: string; lane?: Lane } = {}) {
+  constructor(
+    config: KubeConfig,
+    { fieldManager, lane, tryOnly }: { fieldManager?: string; lane?: Lane; tryOnly?: boolean } = {},
+  ) {
     this.config = config;
     const whole = lane?.of;
+    this.tryOnly = tryOnly ?? whole?.tryOnly ?? false;
     this.#fieldManager = fieldManager ?? (whole ? whole.#fieldManager : FIELD_MANAGER);
     this.#applier = fieldManager ?? (whole ? whole.#applier : APPLIER);
     this.#isWhole = whole === undefined;
@@ -291,8 +297,9 @@ export class KubeClient {
     token: Secret | undefined,
     method: Method,
     path: string,
-    ask: Ask,
+    given: Ask,
   ): Dispatcher.DispatchOptions & { origin: string } {
+    const ask = this.tryOnly && method !== "GET" ? tried(method, given) : given;
     const headers: Record<string, string> = { accept: ask.accept ?? "application/json", "user-agent": "outpost" };
     const { basic } = this.config;
     if (token) headers.authorization = `Bearer ${token.reveal()}`;
@@ -319,6 +326,15 @@ export class KubeClient {
     const { message, code } = error as NodeJS.ErrnoException;
     return again(KUBE.unavailable, `${this.#origin} cannot be reached: ${message || code || "unknown error"}`);
   }
+}
+
+/** A write that stores nothing. Of a deletion only the body counts, where it has one. */
+function tried(method: Method, ask: Ask): Ask {
+  if (method !== "DELETE") return { ...ask, query: { ...ask.query, dryRun: "All" } };
+  return {
+    ...ask,
+    body: { apiVersion: "v1", kind: "DeleteOptions", ...(ask.body as object | undefined), dryRun: ["All"] },
+  };
 }
 
 interface ListPage {

@@ -252,9 +252,7 @@ test("one application set moves over and back; its applications stay as they are
   await outpost("appset", "delete", "guestbook", "--force");
   expect((await set()).metadata.uid).toBe(before.metadata.uid);
   expect(await apps()).toEqual(children);
-  // When the agent connects next, it tells of everything.
-  await agent!.stop();
-  agent = program(["agent"], link);
+  // The agent is asked to tell of everything once more.
   const origin = async () => (await outpost("appset", "get", "guestbook", "-o", "json").catch(() => "{}")) as string;
   await until(
     "the set to be shown as discovered",

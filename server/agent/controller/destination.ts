@@ -201,7 +201,8 @@ export class Destinations {
     const existing = this.#open.get(cluster.id);
     if (existing) return done(existing);
     // A Secret may also describe the home cluster, to limit the applications that name it to some namespaces.
-    const client = cluster.home ? this.#options.home : new KubeClient(cluster.config!);
+    const { home } = this.#options;
+    const client = cluster.home ? home : new KubeClient(cluster.config!, { tryOnly: home.tryOnly });
     return done(this.#destination(cluster, client, cluster.namespaces));
   }
 

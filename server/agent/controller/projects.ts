@@ -299,7 +299,8 @@ function remembered(judge: (held: Held) => string | undefined): NonNullable<Dest
 export function actingAs(destination: Destination, user: string): KubeClient {
   let client = destination.accounts.get(user);
   if (!client) {
-    client = new KubeClient({ ...destination.client.config, impersonate: user });
+    const { config, tryOnly } = destination.client;
+    client = new KubeClient({ ...config, impersonate: user }, { tryOnly });
     destination.accounts.set(user, client);
   }
   return client;

@@ -122,7 +122,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
       task: (task) => {
         if (!leases.take(task)) return false;
-        const tc = { ctx, repo, reads, beside: options.beside === true };
+        const tc = { ctx, repo, reads, beside: options.beside === true, discovery };
         if (task.kind === "application.logs") void logs.run(tc, task, link.session, leases, signal);
         else void runRead(tc, task, link.session, leases, signal);
         return true;

@@ -87,6 +87,15 @@ test("a difference names the manager of each field", () => {
   ]);
 });
 
+test("a change of which Git's side is not known is not shown as a removal", () => {
+  const item = { kind: "ConfigMap", name: "web", change: "update", live: "data: {}" } as never;
+  expect(diffText(item, plain).split("\n")).toEqual([
+    "~ update ConfigMap web",
+    "    what Git says is not known here: `argocd app diff` shows it",
+  ]);
+  expect(diffText(item, plain, true)).toContain("\n    data: {}\n");
+});
+
 test("terminate waits for the end of what runs", async () => {
   const me = person(({ operation }) => {
     if (operation === "terminateApplication")

@@ -64,6 +64,13 @@ function notAnAnswer(error: unknown): never {
 /** One object's difference: `-` is what is live, `+` is what Git wants. */
 export function diffText(item: Item, c: Colours, full = false): string {
   const verb = { create: c.green("+ create"), update: c.yellow("~ update"), delete: c.red("- delete") }[item.change];
+  // Without Git's side, as beside Argo CD, a change has no lines: the live object is all there is to show.
+  if (item.change === "update" && item.desired === undefined && item.live !== undefined)
+    return [
+      `${verb} ${c.bold(printable(resourceName(item)))}`,
+      ...(full ? item.live.split("\n").map((text) => `    ${printable(text)}`) : []),
+      c.dim("    what Git says is not known here: `argocd app diff` shows it"),
+    ].join("\n");
   const paint = { "-": c.red, "+": c.green, " ": (t: string) => t };
   const all = lineDiff(item.live ?? "", item.desired ?? "");
   const lines = (full ? all : hunks(all)).map((l) => paint[l.sign](`  ${l.sign} ${printable(l.text)}`));

@@ -1,3 +1,4 @@
+import { revisionText } from "../objects/nouns.ts";
 import { person, type Seen } from "../testing.ts";
 import { changeOf } from "./history.ts";
 
@@ -96,3 +97,9 @@ test.each([
     "values changed",
   ],
 ])("%j after %j", (entry, before, want) => expect(changeOf(entry, before)).toBe(want));
+
+test("of several sources each commit is shown once and short", () => {
+  expect(revisionText({ revisions: [A, A, B] })).toBe(`${A.slice(0, 12)}, ${B.slice(0, 12)}`);
+  expect(revisionText({ revision: "1.2.3" })).toBe("1.2.3");
+  expect(revisionText({})).toBe("");
+});

@@ -6,7 +6,7 @@ import { canonical } from "../../base/json/canonical.ts";
 import { showAge } from "../../base/lang/duration.ts";
 import { inParallel } from "../../base/process/parallel.ts";
 import { pairs, table } from "../../base/table.ts";
-import { shortRevision } from "../objects/nouns.ts";
+import { revisionText } from "../objects/nouns.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import type { Api } from "../session/api.ts";
@@ -125,7 +125,7 @@ function historyTable(s: Session, items: readonly Entry[], commits: Commits): st
     return [
       c.bold(String(h.id)),
       wide ? h.deployedAt : `${showAge(h.deployedAt)} ago`,
-      wide ? revisionOf(h) : shortRevision(field(h, "revision") || field(h, "revisions")),
+      wide ? revisionOf(h) : revisionText(h),
       printable(commit?.message?.split("\n")[0] ?? "") || "-",
       printable((commit?.author ?? "").replace(/ <.*$/, "")) || "-",
       at > 0 ? changeOf(h, items[at - 1]!) : "first",

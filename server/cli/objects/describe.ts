@@ -2,7 +2,7 @@ import { type Colours, printable } from "../../base/colour.ts";
 import { showAge } from "../../base/lang/duration.ts";
 import { pairs, table } from "../../base/table.ts";
 import { field, type Json, state } from "../show.ts";
-import { type Noun, resourceName, shortRevision } from "./nouns.ts";
+import { type Noun, resourceName, revisionText, shortRevision } from "./nouns.ts";
 
 /** One object as a person reads it: what it is, how it is, and what is wrong with it. */
 export function describe(o: Json, noun: Noun, c: Colours, stale?: string): string {
@@ -36,7 +36,8 @@ export function describe(o: Json, noun: Noun, c: Colours, stale?: string): strin
 export function resourceTable(resources: Json[], c: Colours): string {
   const rows = resources.map((r) => [
     printable(resourceName(r)) + (r.hook ? c.dim(" (hook)") : ""),
-    r.requiresPruning ? c.yellow("to prune") : state(r.status, c),
+    // Argo CD says of each live hook that it is to be pruned, and means none.
+    r.requiresPruning && !r.hook ? c.yellow("to prune") : state(r.status, c),
     state(r.health, c),
     field(r, "message"),
   ]);
@@ -62,7 +63,7 @@ export function historyTable(history: Json[], c: Colours): string {
     .reverse()
     .map((h) => [
       String(h.id),
-      shortRevision(field(h, "revision") || field(h, "revisions")),
+      revisionText(h),
       h.deployedAt ?? "-",
       h.deployedAt ? `${showAge(h.deployedAt)} ago` : "-",
       field(h, "cause") || "-",

@@ -22,10 +22,10 @@ export function migrateVerb(agent: Command, io: Io): void {
     .command("migrate [applications...]")
     .summary("with --check: what a switch of the engine would change, before it is made")
     .description(
-      "Compares every Application of the namespace with its live objects by Outpost's engine, and the result with what Argo CD found. Reads " +
-        "repositories with the credentials in the namespace, tries applies as dry runs, and writes nothing. Ends with 0 when no object would be " +
-        "written, and with 1 when one would be or an application cannot be compared. The switch itself is `helm upgrade` with the chart value " +
-        "`engine`. With `--to argocd` it lists what `outpost admin hand-back` would write before Argo CD takes over.",
+      "Lets Outpost's controller look at every Application of the namespace once, up to its decision, and compares the result with what Argo CD " +
+        "found. Reads repositories with the credentials in the namespace. Every write is a dry run, for which the kubeconfig needs the rights to " +
+        "write. Ends with 0 when no object would be written and no sync would begin, and with 1 when one would or an application cannot be " +
+        "compared that Argo CD compares. The switch itself is `helm upgrade` with the chart value `engine`. With `--to argocd` it lists what `outpost admin hand-back` would write before Argo CD takes over.",
     )
     .option("--check", "required: nothing else is done by this command")
     .addOption(new Option("--to <engine>", "the engine to switch to").choices(["outpost", "argocd"]).default("outpost"))
@@ -48,12 +48,12 @@ async function migrate(io: Io, applications: string[], flags: Flags, command: Co
       "give --check: this command only tells what would change; the switch is `helm upgrade` with the value `engine`",
     );
   const rows: Row[] = [];
-  const { checked, failed, writes } =
+  const { checked, sets, failed, neither, behind, writes } =
     flags.to === "outpost"
       ? await toOutpost(io, applications, flags, rows)
       : await toArgo(io, applications, flags, rows);
   const { output } = command.optsWithGlobals<{ output?: string }>();
-  const found = { checked, changes: rows, failed };
+  const found = { checked, sets, changes: rows, failed, neither, behind };
   if (output === "json") io.out.write(`${JSON.stringify(found, undefined, 2)}\n`);
   else if (output === "yaml") io.out.write(stringify(found, { lineWidth: 0 }));
   else if (rows.length) {
@@ -65,14 +65,35 @@ async function migrate(io: Io, applications: string[], flags: Flags, command: Co
     ]);
     io.out.write(`${table(["APPLICATION", "OBJECT", "WOULD CHANGE", "WHEN"], cells, io.out.columns)}\n`);
   }
+  const { yellow } = paint(io, io.err);
+  for (const one of neither)
+    io.err.write(`${yellow("!")} as with Argo CD, this one cannot be compared: ${printable(one)}\n`);
+  if (behind.length)
+    io.err.write(
+      `${yellow("!")} Argo CD has not looked at the newest commit yet, and may do the same with it; refresh and check again: ${printable(behind.join(", "))}\n`,
+    );
   if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
   if (writes) throw new Failure(`${count(writes, "object")} would be written by engine ${flags.to}`, EXIT.failed);
   io.err.write(
-    `${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${count(checked, "application")}\n`,
+    `${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${count(checked, "application")}${sets ? ` and ${count(sets, "application set")}` : ""}\n`,
   );
 }
 
-type Found = { checked: number; failed: string[]; writes: number };
+type Found = {
+  checked: number;
+  sets: number;
+  failed: string[];
+  neither: string[];
+  behind: string[];
+  writes: number;
+};
+
+/** What either engine would do, or nobody. */
+const HARMLESS = ["status", "goes on"];
+const WORDS: Partial<Record<string, string>> = {
+  sync: "sync: begins, with its hooks",
+  "goes on": "sync: goes on, as with Argo CD",
+};
 
 async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
   const { checkMigration, loadConfig } = await OFFLINE.migrate();
@@ -84,14 +105,25 @@ async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row
     env: io.env as NodeJS.ProcessEnv,
   });
   if (found.kind !== "done") throw new Failure(found.message, EXIT.failed);
-  const { checked, differing, failed } = found.value;
+  const { checked, sets, differing, failed, neither, behind } = found.value;
   for (const { application, object, change, fields, atOnce } of differing) {
     const what = change === "update" && fields.length ? `update ${fields.join(", ")}` : change;
     const written = atOnce ? "at once" : "at the next sync";
-    const when = change === "status" ? "shown as Synced" : written;
-    rows.push({ application, object, change: what, when });
+    rows.push({
+      application,
+      object,
+      change: WORDS[change] ?? what,
+      when: change === "status" ? "shown as Synced" : written,
+    });
   }
-  return { checked, failed, writes: differing.filter(({ change }) => change !== "status").length };
+  return {
+    checked,
+    sets,
+    failed,
+    neither,
+    behind,
+    writes: differing.filter(({ change }) => !HARMLESS.includes(change)).length,
+  };
 }
 
 async function toArgo(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
@@ -102,5 +134,5 @@ async function toArgo(io: Io, applications: string[], flags: Flags, rows: Row[])
   const { checked, objects, failed } = handed.value;
   for (const { application, object, changes } of objects)
     rows.push({ application, object, change: changes.join(", "), when: "by hand-back" });
-  return { checked, failed, writes: objects.length };
+  return { checked, sets: 0, failed, neither: [], behind: [], writes: objects.length };
 }

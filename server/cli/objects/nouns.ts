@@ -4,7 +4,7 @@ import type { View } from "./views/columns.ts";
 import { VIEWS } from "./views/table.ts";
 
 export { application, type Readiness, resourceName } from "./views/readiness.ts";
-export { shortRevision } from "./views/table.ts";
+export { revisionText, shortRevision } from "./views/table.ts";
 
 export interface Noun extends View {
   /** The word on the command line. */

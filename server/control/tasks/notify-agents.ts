@@ -2,6 +2,7 @@ import type { Database } from "../store/database/sql.ts";
 import { createTaskRow } from "./create.ts";
 
 export const CHANGED = "repository.changed";
+const TELL = "discovered.tell";
 /** The agent only writes it down. */
 const TIMEOUT_SECONDS = 20;
 /** By then the agent has found out by itself. */
@@ -11,6 +12,29 @@ export interface Changed {
   urls: readonly string[];
   refs?: readonly string[];
   revision?: string;
+}
+
+/** Asks an agent to tell of everything that it finds once more, and does not wait for it. */
+export async function askForAll(db: Database, account: string, agentUid: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [agent] = await tx.query("select org, project from objects where account = $1 and uid = $2", [
+      account,
+      agentUid,
+    ]);
+    if (agent)
+      await createTaskRow(tx, {
+        account,
+        org: agent.org,
+        project: agent.project,
+        kind: TELL,
+        params: {},
+        selectors: [],
+        agentUid,
+        timeoutSeconds: TIMEOUT_SECONDS,
+        maxAttempts: 2,
+        idempotent: true,
+      });
+  });
 }
 
 /**

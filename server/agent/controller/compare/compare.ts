@@ -114,17 +114,6 @@ export const comparing = (
   known: knownFieldsOf(object, knownFields),
 });
 
-/** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
-export async function dryRun(
-  client: KubeClient,
-  target: CompareTarget,
-  live: KubeObject,
-  how = AS_IT_IS,
-): Promise<Outcome<boolean>> {
-  const tried = await attempt(client, target, live, how);
-  return tried.kind === "done" ? done(isDeepStrictEqual(tried.value.next, tried.value.live)) : tried;
-}
-
 /** What applying the object would make of the live one, beside the live one, both without what is ignored and what the server keeps. */
 export async function attempt(
   client: KubeClient,

@@ -3,22 +3,18 @@ import { instanceOf } from "../../project/instance.ts";
 import { tenantOf } from "../../project/tenant.ts";
 import { isShown } from "../cluster/resource-membership.ts";
 import { kindId } from "../cluster/watch-kinds.ts";
-import { comparing, covered, dryRun } from "../compare/compare.ts";
-import { ignoring } from "../compare/ignore.ts";
-import { hasLeftovers } from "../compare/last-applied.ts";
 import type { CompareTarget } from "../compare/normalise.ts";
-import { hasTextLeftovers } from "../compare/plain-texts.ts";
-import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import { appLabel } from "../tracking.ts";
 import type { Placed } from "./context.ts";
+import { isSame } from "./verdict.ts";
 
 type Unseen = ReadonlyMap<string, Failure>;
 
 /** Whether each object is as Git has it. */
 export const compareTargets = (look: Placed, targets: readonly CompareTarget[], unseen: Unseen): Promise<boolean[]> =>
-  Promise.all(targets.map((target) => isSame(look, target, unseen)));
+  Promise.all(targets.map((target) => compareOne(look, target, unseen)));
 
-async function isSame(
+async function compareOne(
   { app, memory: { verdicts }, destination }: Placed,
   target: CompareTarget,
   unseen: Unseen,
@@ -28,22 +24,10 @@ async function isSame(
   if (!current || !target.resource || unseen.has(kindId(target.object))) return false;
   const known = verdicts.get(target, current);
   if (known !== undefined) return known;
-  let same = covered(target.object, current);
-  // The engine before us may have applied what Git has no longer; server-side apply takes only what its own manager has.
-  const ignored = ignoring(app, settings.rules, target.object);
-  if (hasTextLeftovers(current, target.object, ignored) || hasLeftovers(current, target.object, ignored)) {
-    verdicts.set(target, current, false);
-    return false;
-  }
-  if (!same) {
-    const options = app.spec.syncPolicy?.syncOptions ?? [];
-    const tried = await withoutUnknownFields(target, options, () =>
-      dryRun(client, target, current, comparing(app, settings, target.object)),
-    );
-    // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
-    if (tried.kind === "again") return false;
-    same = tried.kind === "done" && tried.value;
-  }
+  const judged = await isSame(client, target, current, { app, settings });
+  // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
+  if (judged.kind === "again") return false;
+  const same = judged.kind === "done" && judged.value;
   verdicts.set(target, current, same);
   return same;
 }

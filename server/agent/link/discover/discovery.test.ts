@@ -147,6 +147,19 @@ test("where one namespace cannot be listed the others are complete by themselves
   expect(later.at(-1)!.conditions).toEqual([]);
 });
 
+test("when the service asks, everything is told once more, in a round of its own", async () => {
+  const d = discovery();
+  const open = session();
+  d.again();
+  d.seen("Application", app("a"));
+  d.resync(open);
+  await drain(d, open);
+  d.again();
+  const requests = await drain(d, open);
+  expect(namesOf(requests)).toEqual(["a"]);
+  expect(listedOf(requests)).toContainEqual(["applications", undefined, 1, 2]);
+});
+
 test("a service that does not know discovered objects is told nothing", async () => {
   const d = discovery();
   const open = session([]);

@@ -166,6 +166,13 @@ export class Discovery implements Source {
     this.#wakeUp();
   }
 
+  /** The service asks for everything once more. */
+  again(): void {
+    if (!this.#session) return;
+    for (const collection of ALL) this.#begin(collection);
+    this.#wakeUp();
+  }
+
   async ready(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#hasNews()) return;
     await new Promise<void>((resolve) => {

@@ -9,6 +9,7 @@ import { defined } from "../deliveries/spec.ts";
 import { masked, toYaml } from "./mask.ts";
 import { type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
+import { applicationResource } from "./tree/resource.ts";
 
 /** Without our controller and repo server: Argo CD works, and the agent shows and asks. */
 export const NOT_WITH_ARGO_CD = "NotWithArgoCD";
@@ -49,6 +50,12 @@ export function noRepo(): RepoApi {
     probe: refuse,
   };
 }
+
+/** One object, and no actions: they need our controller. */
+export const objectBeside: Read = async (tc, task) => {
+  const found = await applicationResource(tc, task);
+  return found.kind === "done" ? done({ ...found.value, actions: [] }) : found;
+};
 
 /**
  * What is OutOfSync by Argo CD's own verdict, with the live object. What Git says is not here to be shown: the verdict, and whether the object would

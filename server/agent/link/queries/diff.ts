@@ -7,10 +7,10 @@ import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { type Application, META, type ResourceStatus, revisionsOf } from "../../controller/application.ts";
 import { trim } from "../../controller/cluster/live.ts";
 import { isShown } from "../../controller/cluster/resource-membership.ts";
-import { attempt, comparing, countedOf, covered } from "../../controller/compare/compare.ts";
+import { comparing, countedOf } from "../../controller/compare/compare.ts";
 import type { CompareTarget } from "../../controller/compare/normalise.ts";
-import { withoutUnknownFields } from "../../controller/compare/unknown-fields.ts";
 import { csv, hookOf } from "../../controller/order.ts";
+import { isSameAtSight, sidesOf } from "../../controller/phases/verdict.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
 import type { Rendered } from "../../repo/types.ts";
@@ -85,11 +85,8 @@ class Look {
     const live = got.value;
     // What another application has, or the project's account does not see, is not this one's to show.
     if (!(await isShown(app, destination, live))) return done(entry(target.object, "update", { desired: wish() }));
-    if (covered(target.object, trim(live))) return done(undefined);
-    const how = comparing(app, settings, target.object);
-    const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () =>
-      attempt(client, target, live, how),
-    );
+    if (isSameAtSight(target, trim(live), { app, settings })) return done(undefined);
+    const tried = await sidesOf(client, target, live, { app, settings });
     if (tried.kind === "done") {
       const paths = differing(tried.value.live, tried.value.next);
       return done(paths.length ? this.#update(live, tried.value.live, tried.value.next, paths) : undefined);
@@ -99,6 +96,7 @@ class Look {
     // A program with fewer rights may not write, not even as a dry run: then the controller's own verdict counts, if it has one of these commits.
     const forbidden = tried.reason === KUBE.forbidden;
     if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
+    const how = comparing(app, settings, target.object);
     const [before, after] = [live, target.object].map((object) =>
       countedOf(object, { live, wanted: target.object }, how),
     ) as [KubeObject, KubeObject];

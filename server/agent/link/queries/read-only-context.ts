@@ -26,11 +26,26 @@ export interface ReadOnlyContext {
 }
 
 export async function withReadOnlyContext<T>(
-  { ctx, repo, lookup }: TaskContext,
+  tc: TaskContext,
   app: Application,
   work: (readOnlyContext: ReadOnlyContext) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   if (sourcesOf(app).length === 0) return stop("InvalidSpecError", "the application has no source");
+  return withDeps(tc, async (deps, reads) => {
+    const placed = await place(deps, app);
+    if (placed.kind !== "done") return placed;
+    const project = deps.projects.of(app);
+    return project.kind === "done"
+      ? await work({ deps, app, destination: placed.value, project: project.value, reads })
+      : project;
+  });
+}
+
+/** What a controller of the agent's namespace works with, as it is now, for the time of one question. */
+export async function withDeps<T>(
+  { ctx, repo, lookup }: TaskContext,
+  work: (deps: Deps, reads: ChartReads) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   const { client, namespace } = ctx;
   const [known, rules, clusters] = await Promise.all([
     repositories(ctx),
@@ -42,11 +57,13 @@ export async function withReadOnlyContext<T>(
   if (clusters.kind !== "done") return clusters;
   const { settings, projects } = rules.value;
   const abort = new AbortController();
+  const store = new Store(client, namespace);
   const destinations = new Destinations({
     home: client,
     own: namespace,
     settings,
     namespaces: [],
+    application: (instance) => store.get(instance),
     changed: () => undefined,
     signal: abort.signal,
   });
@@ -63,17 +80,12 @@ export async function withReadOnlyContext<T>(
       projects,
       settings,
       destinations,
-      store: new Store(client, namespace),
+      store,
       memory: new Map(),
       log: ctx.log,
       now: Date.now,
     };
-    const placed = await place(deps, app);
-    if (placed.kind !== "done") return placed;
-    const project = projects.of(app);
-    return project.kind === "done"
-      ? await work({ deps, app, destination: placed.value, project: project.value, reads })
-      : project;
+    return await work(deps, reads);
   } finally {
     abort.abort();
     await destinations.close();

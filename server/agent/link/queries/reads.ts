@@ -1,5 +1,5 @@
 import { stop } from "../../../base/outcome.ts";
-import { outOfSync } from "./beside.ts";
+import { objectBeside, outOfSync } from "./beside.ts";
 import { applicationDiff } from "./diff.ts";
 import { applicationSetGenerate } from "./generate.ts";
 import { applicationEvents } from "./logs/events.ts";
@@ -20,8 +20,12 @@ export const READS: Record<string, Read> = {
   "applicationset.generate": applicationSetGenerate,
 };
 
-/** Beside Argo CD nothing is rendered: a difference is what Argo CD found. */
-export const READS_BESIDE: Record<string, Read> = { ...READS, "application.diff": outOfSync };
+/** Beside Argo CD nothing is rendered or acted on: a difference is what Argo CD found. */
+export const READS_BESIDE: Record<string, Read> = {
+  ...READS,
+  "application.diff": outOfSync,
+  "application.resource": objectBeside,
+};
 
 /** Answers in this process, with its own rights. The account is the one that delivered the objects; it comes with each question. */
 export function localReads(

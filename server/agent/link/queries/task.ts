@@ -41,6 +41,8 @@ export interface LinkContext {
   reads: QueryApi;
   /** There is only the link, beside an Argo CD. */
   beside?: boolean;
+  /** Tells the service what is in the agent's namespaces. */
+  discovery?: { again(): void };
 }
 export type LinkRead = (tc: LinkContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
 export type Read = (tc: TaskContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;

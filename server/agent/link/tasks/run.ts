@@ -1,4 +1,4 @@
-import { stop } from "../../../base/outcome.ts";
+import { done, stop } from "../../../base/outcome.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
 import type { Leases } from "../../../link/leases.ts";
 import { sendResult, type TaskResult } from "../../../link/result.ts";
@@ -20,6 +20,10 @@ const OWN: Record<string, LinkRead> = {
   "cluster.test": clusterTest,
   "application.action": applicationAction,
   "application.operate": applicationOperate,
+  "discovered.tell": async ({ discovery }) => {
+    discovery?.again();
+    return done({});
+  },
 };
 
 /** Answers one question; the service's deadline is the task's own. */

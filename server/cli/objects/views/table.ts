@@ -1,6 +1,6 @@
 import type { Collection } from "../../../../openapi/contract/nouns.ts";
 import { showAge } from "../../../base/lang/duration.ts";
-import { field, plainColumn as plain, state, stateColumn } from "../../show.ts";
+import { plainColumn as plain, state, stateColumn } from "../../show.ts";
 import { age, connected, connection, delivery, id, scope, sealKey, seen, type View } from "./columns.ts";
 import {
   application,
@@ -107,7 +107,7 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
       plain("AGENT", "spec.agent"),
       stateColumn("SYNC", "status.sync.status"),
       { head: "HEALTH", text: (o, c) => state(o.status?.health?.status, c) },
-      { head: "REVISION", text: (o) => shortRevision(field(o, "status.sync.revision")) },
+      { head: "REVISION", text: (o) => revisionText((o as { status?: { sync?: object } }).status?.sync ?? {}) },
       plain("SERVICE", "spec.service", true),
       plain("ENVIRONMENT", "spec.environment", true),
       age,
@@ -202,6 +202,13 @@ export const VIEWS: Readonly<Record<Collection, View>> = {
     }),
   },
 };
+
+/** Of what was compared or deployed; of several sources each commit once. */
+export function revisionText(of: { revision?: unknown; revisions?: unknown }): string {
+  const several = Array.isArray(of.revisions) ? of.revisions : [];
+  const all = typeof of.revision === "string" && of.revision ? [of.revision] : several.map(String);
+  return [...new Set(all.map(shortRevision))].join(", ");
+}
 
 /** Twelve digits of a commit are enough for a person; anything else (a chart's version) is shown whole. */
 export const shortRevision = (revision: string): string =>

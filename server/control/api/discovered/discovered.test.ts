@@ -1,8 +1,9 @@
 import { idsFor } from "../../domain/discover.ts";
 import { agentsOf } from "../../testing/agents.ts";
 import { app, HOME, listed, shownBy, spec } from "../../testing/discovered.ts";
-import { startService, type TestService } from "../../testing/service.ts";
+import { eventually, startService, type TestService } from "../../testing/service.ts";
 import type { TestWorker } from "../../testing/worker.ts";
+import { fillUp } from "./again.ts";
 
 let s: TestService;
 beforeAll(async () => {
@@ -149,6 +150,45 @@ describe("what an agent reports", () => {
     await w.open();
     await w.exchange({ discovered: all.slice(3, 43).map((one) => ({ ...one, round: 1 })), listed: [listed(1, 40)] });
     expect(await condition()).toMatchObject({ discovered: 40, conditions: [{ status: "False" }] });
+  });
+});
+
+describe("an agent is asked to tell everything once more", () => {
+  const asked = async (w: TestWorker) =>
+    (await w.exchange({ free: 8 })).tasks.some(({ kind }) => kind === "discovered.tell");
+  const soon = (w: TestWorker) => eventually("the question", () => asked(w));
+  const fill = () => fillUp(s.db, "default", 40);
+  /** What stands in the cluster in the end is told in a full round. */
+  const tell = (w: TestWorker, names: string[], round: number) =>
+    w.exchange({ discovered: names.map((name) => app(name, { round })), listed: [listed(round, names.length)] });
+
+  test("once there is room again below the bound, and not before; then nothing is missing", async () => {
+    const w = await agent("full");
+    const names = Array.from({ length: 42 }, (_, i) => `full-${i}`);
+    await tell(w, names, 1);
+    await fill();
+    expect(await asked(w)).toBe(false);
+    await w.exchange({ discovered: names.slice(0, 3).map((name) => ({ ...app(name), deleted: true })) });
+    await soon(w);
+    await tell(w, names.slice(3), 2);
+    const { status } = (await get("/v1/agents/full")).body;
+    expect(status).toMatchObject({ discovered: 39, conditions: [{ type: "DiscoveredLimit", status: "False" }] });
+    await w.exchange({ discovered: [{ ...app("full-4"), deleted: true }] });
+    await fill();
+    expect(await asked(w)).toBe(false);
+  });
+
+  test("after the service gave up an object that stays in the cluster, which is shown as discovered then", async () => {
+    const w = await agent("forgets");
+    await w.exchange({ discovered: [app("kept")] });
+    await put("/v1/applications/kept?adopt=true", { agent: "forgets", ...spec });
+    const { objects } = await w.exchange({});
+    const { uid: mark } = objects.find(({ key }) => key.endsWith("/kept"))!;
+    expect((await s.ask("DELETE", "/v1/applications/kept?force=true")).status).toBe(204);
+    expect((await get("/v1/applications/kept")).status).toBe(404);
+    await soon(w);
+    await w.exchange({ discovered: [app("kept", { round: 2, mark })], listed: [listed(2, 1)] });
+    expect((await get("/v1/applications/kept")).body).toMatchObject({ origin: "discovered" });
   });
 });
 

@@ -299,6 +299,7 @@ export async function takeListed(s: Services, session: SessionRow, listed: reado
         }
         return unseen.length;
       });
+    await sightings.forgetRefused(s.db, account, agentUid, of);
   }
   if (await sightings.anyRefused(s.db, account, agentUid, session.session)) return;
   await writing(s.db, account, (w) => sayLimit(w, agentUid, undefined));

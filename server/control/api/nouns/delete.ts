@@ -1,16 +1,16 @@
-import { type Collection, isDelivered, type ObjectOf } from "../../domain/nouns.ts";
+import { type Collection, isDelivered, isDiscovered, type ObjectOf } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import { RULES } from "../../domain/rules/rules.ts";
 import { noteChanges } from "../../store/audit.ts";
 import type { Row } from "../../store/database/sql.ts";
 import type { Writer } from "../../store/database/writer.ts";
 import { deleteKeysIn } from "../../store/identity/keys.ts";
-import { deliverTombstone } from "../../store/objects/deliveries.ts";
+import { deliverTombstone, tryFindDelivery } from "../../store/objects/deliveries.ts";
 import { dropDeliveries, isReleased, movingAway, releasedFor, releaseObject } from "../../store/objects/moves.ts";
 import { removeObject, type Stored, tryFindByUid, updateObject } from "../../store/objects/objects.ts";
 import { inhabitantsOf, projectsBeside, usersOf } from "../../store/objects/references.ts";
 import { mappingsInto } from "../../store/objects/shown.ts";
-import { askRescope, askRescopeOfScope, removeShownOf } from "../../store/objects/sightings.ts";
+import { askRescope, askRescopeOfScope, askToTell, removeShownOf } from "../../store/objects/sightings.ts";
 import { checkDeletion } from "../discovered/adopt.ts";
 import { leaveScope } from "../discovered/mappings.ts";
 import { checkIfMatch, etag } from "../http/preconditions.ts";
@@ -90,6 +90,11 @@ async function removeOne(
       };
       return updateObject(w, { ...found, deletionRequestedAt: new Date(), status: { ...found.status, delivery } });
     }
+  }
+  if (force && isDiscovered(found.collection)) {
+    const delivery = await tryFindDelivery(w, w.account, found.uid);
+    // What is in the cluster stays there, and is shown as discovered.
+    if (delivery) await askToTell(w, delivery.agentUid);
   }
   await removeNow(w, found);
   return undefined;

@@ -98,7 +98,7 @@ export async function saveSightings(
 export async function dropSighting(w: Writer, uid: string): Promise<void> {
   await w.query(
     `with gone as (delete from sightings where account = $1 and uid = $2 returning agent_uid)
-     update discoveries d set objects = d.objects - 1 from gone where d.account = $1 and d.agent_uid = gone.agent_uid`,
+     update discoveries d set objects = d.objects - 1, freed = d.freed + 1 from gone where d.account = $1 and d.agent_uid = gone.agent_uid`,
     [w.account, uid],
   );
 }
@@ -200,6 +200,15 @@ export async function anyRefused(sql: Sql, account: string, agentUid: string, se
   return rows.length > 0;
 }
 
+/** A complete round says all: what earlier ones had refused counts no more. */
+export async function forgetRefused(sql: Sql, account: string, agentUid: string, r: Round): Promise<void> {
+  await sql.query(
+    `update discovery_rounds set refused = 0 where account = $1 and agent_uid = $2 and collection = $4 and ($6::text is null or namespace = $6)
+     and refused > 0 and (session <> $3 or round < $5)`,
+    [account, agentUid, r.session, r.collection, r.round, r.namespace ?? null],
+  );
+}
+
 /** Objects that a complete round did not report, some at a time. */
 export async function unseenIn(
   sql: Sql,
@@ -229,6 +238,28 @@ export async function tryFindShown(
     [account, agentUid, key.collection, key.namespace, key.name],
   );
   return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
+}
+
+/** The service has given up an object that stays in the agent's cluster: the agent is to tell of it. */
+export async function askToTell(w: Writer, agentUid: string): Promise<void> {
+  await w.query(
+    `insert into discoveries (account, agent_uid, forgotten) values ($1, $2, true)
+     on conflict (account, agent_uid) do update set forgotten = true`,
+    [w.account, agentUid],
+  );
+}
+
+/** Connected agents that are to tell everything once more: there is room for what was refused, or an object was given up. Each only once. */
+export async function takeToTell(sql: Sql, account: string, most: number, everySeconds: number): Promise<string[]> {
+  const rows = await sql.query(
+    `update discoveries d set freed = 0, forgotten = false, asked_at = outpost_now() from objects o
+     where d.account = $1 and o.account = $1 and o.uid = d.agent_uid and o.status->>'connected' = 'true'
+       and (d.forgotten or (d.freed > 0 and d.objects < $2 and o.status->'conditions' @> '[{"type": "DiscoveredLimit", "status": "True"}]'))
+       and (d.asked_at is null or d.asked_at < outpost_now() - make_interval(secs => $3))
+     returning d.agent_uid`,
+    [account, most, everySeconds],
+  );
+  return rows.map((row) => row.agent_uid);
 }
 
 /** Agents whose objects must be looked at again because a mapping, a scope or a set has changed, with how often. */
