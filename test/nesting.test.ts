@@ -102,7 +102,7 @@ const OWN: Record<string, string> = {
   "server/agent/cache/redis.ts": "sealed by this program",
   "server/agent/appset/generate.ts": "a copy",
   "server/agent/appset/template/sprig/encode.ts": "a copy",
-  "server/agent/appset/template/sprig/regex.ts": "an answer of its own worker",
+  "server/base/lang/go-pattern.ts": "an answer of its own worker",
   "server/agent/repo/client.ts": "a sealed answer of the repo server, of bounded manifests",
   "server/agent/link/tasks/remote/server.ts": "sealed by the link",
   "server/agent/link/tasks/remote/client.ts": "sealed by the controller",
