@@ -165,7 +165,7 @@ test.each([
   };
   const shape = {
     ...cluster,
-    accounts: new Map([["system:serviceaccount:web:deployer", {}]]),
+    accounts: new Map([["system:serviceaccount:web:deployer", { lane: () => ({}) }]]),
     client: { lane: () => ({}) },
   };
   const destinations = { own: "outpost", find: async () => done(shape) };
