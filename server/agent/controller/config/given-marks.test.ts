@@ -1,4 +1,5 @@
-import { done } from "../../../base/outcome.ts";
+import { done, stop } from "../../../base/outcome.ts";
+import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { TENANT } from "../../project/tenant.ts";
 import type { Application } from "../application.ts";
@@ -82,8 +83,14 @@ test.each<[tenant: string | undefined, want: object]>([
   [undefined, forged("Namespace")],
 ])("a namespace that an application of scope %s makes", async (tenant, want) => {
   const applied: KubeObject[] = [];
+  const none = async () => stop(KUBE.notFound, "none");
   const apply = async (_: unknown, object: KubeObject) => done(applied[applied.push(object) - 1]!);
-  const destination = { writer: { apply }, client: {}, namespaces: new Set(), ...HOME } as unknown as Destination;
+  const destination = {
+    writer: { apply },
+    client: { get: none },
+    namespaces: new Set(),
+    ...HOME,
+  } as unknown as Destination;
   await ensureNamespace(destination, app(tenant));
   const { annotations, labels } = want as typeof clean;
   const options = { "argocd.argoproj.io/sync-options": "ServerSideApply=true" };

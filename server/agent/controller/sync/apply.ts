@@ -21,14 +21,13 @@ import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { isMarked } from "../tracking.ts";
 import { advisedFailure } from "./messages.ts";
+import { leftNamespace, SHARED } from "./namespace-owner.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
 /** What one object became. */
 export type ApplyResult = "created" | "configured" | "unchanged";
 
 const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
-/** Why an object is left to another application. */
-export const SHARED = "SharedResource";
 /** Why an object is left to the controller that comes after this one. */
 export const ENDING = "ControllerEnding";
 const POLL_MS = 100;
@@ -335,6 +334,8 @@ export async function ensureNamespace(destination: Destination, app: Application
   const annotations = managed && { ...managed.annotations, [META.syncOptions]: "ServerSideApply=true" };
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations } };
   const refused = destination.refuse?.(object, RESOURCES.namespace);
+  const left = managed && !refused ? await leftNamespace(destination, app, object) : undefined;
+  if (left) return left;
   const made = refused
     ? stop("NotPermitted", refused)
     : await (managed ? writer.apply(RESOURCES.namespace, object) : writer.create(RESOURCES.namespace, object));

@@ -7,8 +7,9 @@ import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import type { Task } from "../tasks.ts";
-import { isUnchangeable, mannerOf, SHARED, send } from "./apply.ts";
+import { isUnchangeable, mannerOf, send } from "./apply.ts";
 import { advisedFailure, leftOut } from "./messages.ts";
+import { SHARED } from "./namespace-owner.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
 interface Sync {
