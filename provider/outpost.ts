@@ -1,5 +1,6 @@
 import { Client } from "./client/client.ts";
 import { plainHttpWarning } from "./client/plain-http.ts";
+import { report } from "./client/problem.ts";
 import { resolveProfile } from "./client/profile.ts";
 import { dataSources, resources } from "./generated/nouns.ts";
 import { NotKnownYet, type Provider } from "./protocol/provider.ts";
@@ -9,6 +10,9 @@ import { parseDuration } from "./schema/duration.ts";
 import { attr, root } from "./value/path.ts";
 import { stringField, Unknown, type ValueMap } from "./value/value.ts";
 import { version } from "./version.ts";
+
+// A service that is made in the same run does not answer yet.
+const KEY_CHECK_MS = 2_000;
 
 const schema: Schema = {
   description:
@@ -100,6 +104,13 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   schema,
   validate: (config, diagnostics) => validate(config, diagnostics, env),
   configure: (config, context) => configure(config, context, env),
+  // A key that is refused is one fault, however many resources there are; all else is told where it matters.
+  check: async ({ client, signal, diagnostics }) => {
+    const open = await client().catch(() => undefined);
+    const reply = await open?.account({ deadline: Date.now() + KEY_CHECK_MS, signal });
+    if (reply && !reply.ok && (reply.status === 401 || reply.status === 403))
+      report(diagnostics, "Signing in", reply.problem, {});
+  },
   resources: {
     ...resources,
     outpost_task: async () => (await import("./resources/task.ts")).task,

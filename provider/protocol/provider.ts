@@ -119,6 +119,8 @@ export interface Provider<Client = unknown> {
     config: ValueMap,
     context: { terraformVersion: string; log: Log; signal: AbortSignal },
   ): Client | Promise<Client>;
+  /** Looks whether the configuration works, as far as that is known; what it reports ends the run before any resource. */
+  check?(context: CallContext<Client>): Promise<void>;
   readonly resources: Readonly<Record<string, Lazy<Resource<Client>>>>;
   readonly dataSources: Readonly<Record<string, Lazy<DataSource<Client>>>>;
   readonly ephemeralResources: Readonly<Record<string, Lazy<EphemeralResource<Client>>>>;
