@@ -69,7 +69,7 @@ function toWorkload(object: KubeObject): Workload | undefined {
 
 function versionOf({ metadata, spec }: Loose): string | undefined {
   const text = spec?.template?.metadata?.labels?.[VERSION] ?? metadata.labels?.[VERSION];
-  return typeof text === "string" ? text.slice(0, LONGEST) : undefined;
+  return typeof text === "string" ? text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "") : undefined;
 }
 
 const number = (value: unknown): number =>

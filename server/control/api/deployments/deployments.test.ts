@@ -159,6 +159,21 @@ test("a rollback goes by the application's own history, as long as that has the 
   expect((await s.ask("POST", "/v1/deployments/none/rollback", { body: {} })).status).toBe(404);
 });
 
+test("what an agent says in any shape is taken, and a long text is cut", async () => {
+  const { report } = await application("odd", {});
+  const long = `${"x".repeat(999)}🙂${"y".repeat(5_000)}`;
+  const operation = {
+    phase: "Failed",
+    startedAt: at(1),
+    finishedAt: at(2),
+    message: long,
+    initiatedBy: `${"z".repeat(255)}🙂`,
+  };
+  await report({ history: [entry(7, { id: 4e9, deployStartedAt: "0001-01-01T00:00:00Z" })], operation });
+  const { items } = await get("/v1/deployments?service=odd");
+  expect(items).toMatchObject([{ startedAt: at(1), outcome: "Failed", message: expect.stringMatching(/^x{999}$/) }]);
+});
+
 test("an entry of another application with the same id is not taken for the old one", async () => {
   const { report } = await application("twice", { status: { history: [entry(1)] } });
   const { items } = await get("/v1/deployments?service=twice");

@@ -67,3 +67,8 @@ test("a failed sync says why", () => {
   const [sync] = finishedSyncs({}, { operation: operation(1, "Error", { message: "x".repeat(5_000) }) });
   expect([sync!.outcome, sync!.message?.length]).toEqual(["Failed", 1_000]);
 });
+
+test("a long message is cut between two signs", () => {
+  const [sync] = finishedSyncs({}, { operation: operation(1, "Failed", { message: `${"x".repeat(999)}🙂` }) });
+  expect(sync!.message).toBe("x".repeat(999));
+});

@@ -53,7 +53,7 @@ function ofEntry(entry: Schemas["HistoryEntry"]): FinishedSync | undefined {
     cause: entry.cause,
     initiatedBy: cut(entry.initiatedBy),
     revision: cut(entry.revision),
-    revisions: entry.revisions?.slice(0, MOST_REVISIONS).map((one) => one.slice(0, LONGEST_TEXT)),
+    revisions: entry.revisions?.slice(0, MOST_REVISIONS).flatMap((one) => cut(one) ?? []),
     images: entry.images?.slice(0, MOST_IMAGES),
     historyId: Number.isSafeInteger(entry.id) && entry.id >= 0 && entry.id < 2 ** 31 ? entry.id : undefined,
   };
@@ -79,12 +79,14 @@ function ofOperation(before: Status, { operation }: Status): FinishedSync | unde
     outcome,
     cause: operation.cause,
     initiatedBy: cut(operation.initiatedBy),
-    message: operation.message?.slice(0, LONGEST_MESSAGE),
+    message: cut(operation.message, LONGEST_MESSAGE),
     revision: cut(operation.revision),
   };
 }
 
-const cut = (text: string | undefined): string | undefined => text?.slice(0, LONGEST_TEXT);
+/** The beginning of a text. Half of a sign, as of an emoji that is cut in two, is no text for the database. */
+const cut = (text: string | undefined, longest = LONGEST_TEXT): string | undefined =>
+  text?.slice(0, longest).replace(/[\ud800-\udbff]$/, "");
 
 /** A time that every part of the service can read; an agent's clock or program may say anything. */
 function time(text: string | undefined): string | undefined {
