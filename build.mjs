@@ -69,7 +69,7 @@ console.log(
   `outpost ${version}: ${(bytes / 1048576).toFixed(1)} MB in dist/, ${((Date.now() - started) / 1000).toFixed(1)} s`,
 );
 
-/** An empty store with all migrations, made anew only when they change: the service's first start takes from it a second instead of several. */
+/** An empty store with all migrations, made again only when they change: the service's first start takes from it a second instead of several. */
 async function storeTemplate() {
   const folder = at("server/control/store");
   const hash = createHash("sha256").update(await readFile(at("package-lock.json")));

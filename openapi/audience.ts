@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /**
  * Where credentials may be sent, and what protects them on the way, as text for each part. A part that is not set is left out.
- * Whoever seals credentials seals them together with this; the agent compares it with the specification before it writes them.
+ * Clients seal credentials together with this; the agent compares it with the specification before it writes them.
  */
 export type Audience = Readonly<Record<string, string>>;
 export type SealedCollection = "repositories" | "repositorycredentials" | "clusters";

@@ -7,7 +7,7 @@ type Event = components["schemas"]["ApplicationEvent"];
 export interface Cause {
   /** `Pod web-1: ImagePullBackOff: Back-off pulling image "web:9"`. */
   text: string;
-  /** Waiting alone does not mend it: somebody has to change something. */
+  /** Waiting alone does not mend it: a person has to change something. */
   lasting: boolean;
   /** The object that it is about. */
   of: { group?: string; kind: string; namespace?: string; name: string };

@@ -193,7 +193,7 @@ test("an application set is waited for, application by application, and what is 
     expect(await h.fails("apply", "-auto-approve")).toContain(
       "The last reason was: waiting for application b: 0 of 2 available",
     );
-    // Without automated sync in the template nobody makes it Synced.
+    // Without automated sync in the template nothing makes it Synced.
     const manual = '{ metadata = { name = "{{ .name }}" }, spec = { project = "default" } }';
     await h.apply(agent + set("", undefined, manual));
     service.onPut = status({ conditions: [condition("ErrorOccurred", "RenderTemplateParamsError", "no such key")] });

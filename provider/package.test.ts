@@ -171,7 +171,7 @@ test("it ends when the Terraform that started it is killed before it has connect
   const pid = Number(
     await new Promise<string>((resolve) => terraform.stdout.once("data", (data) => resolve(String(data)))),
   );
-  // A zombie that nobody has waited for yet has ended too.
+  // A zombie that is not reaped yet has ended too.
   const runs = () => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   expect(runs()).toBe(true);
   terraform.kill("SIGKILL");

@@ -61,7 +61,7 @@ export function patternWords(specDir: string): Record<string, string> {
   return words;
 }
 
-/** A body that somebody else's program writes: the handler reads its bytes, after it has looked at what signs them. */
+/** A body that a foreign program writes: the handler reads its bytes, after it has looked at what signs them. */
 function rawContent(types: string[]): Json {
   return Object.fromEntries(types.map((type) => [type, { schema: { type: "object", additionalProperties: true } }]));
 }

@@ -12,7 +12,7 @@ export interface NounHead {
   plural?: string;
   scopes: Level[];
   write: "admin" | "editor";
-  /** The object is handed to an agent, so a delete waits for the agent. The number is its turn: what others use comes first. */
+  /** The object is handed to an agent, so a delete waits for the agent. The number is its order: objects that others use come first. */
   delivered?: number;
   cascade?: boolean;
   /** Agents report such objects of their namespaces too, also those that this service did not make. */

@@ -18,7 +18,7 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /**
- * Reads a schedule; a text is what is wrong with it. Names like `@daily` are none, as the ecosystem has it for windows; a zone may stand
+ * Reads a schedule; a text is its error. Names like `@daily` are refused, as the ecosystem does for windows; a zone may stand
  * before it, as `TZ=Europe/Berlin` or `CRON_TZ=`.
  */
 export function parseCron(text: string): Schedule | string {

@@ -32,7 +32,7 @@ export function parseWait(text: string): number | undefined {
   return total > 0 && total <= MAX_WAIT ? total : undefined;
 }
 
-/** As Go programs write it: `1h30m`, `1.5h`, `-2s`, `0`; undefined when it is none. A unit is needed, days are none. */
+/** As Go programs write it: `1h30m`, `1.5h`, `-2s`, `0`; undefined when it is not one. A unit is required, days are refused. */
 export function parseGoDuration(text: string): number | undefined {
   const [, sign, rest = ""] = /^([+-]?)(.+)$/.exec(text) ?? [];
   if (rest === "0") return 0;

@@ -48,7 +48,7 @@ function callsIn(program: unknown): string[] {
 
 const PAIRS: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 
-/** What is wrong with the brackets and quotes of an expression. */
+/** Errors in the brackets and quotes of an expression. */
 function unbalanced(text: string): string | undefined {
   const open: string[] = [];
   const plain = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
@@ -60,7 +60,7 @@ function unbalanced(text: string): string | undefined {
   return open.length > 0 ? `\`${open.at(-1)}\` is not closed` : undefined;
 }
 
-/** A glob: `*`, `?`, `[a-z]`, `{a,b}`. One that cannot be read matches nothing, and is not told of again. */
+/** A glob: `*`, `?`, `[a-z]`, `{a,b}`. An unreadable one matches nothing; its error was reported before. */
 export function globFault(text: string, braces = true): string | undefined {
   const fault = (what: string) =>
     `The pattern ${quoted(text)} cannot be read: ${what}. Write a glob, for example \`team-*\`.`;

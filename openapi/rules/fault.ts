@@ -1,11 +1,11 @@
-/** What is wrong at one place of a spec. The pointer begins at the spec itself: `/syncPolicy/syncOptions/0`. */
+/** An error at one place of a spec. The pointer begins at the spec itself: `/syncPolicy/syncOptions/0`. */
 export interface Fault {
   pointer: string;
   detail: string;
 }
 
 export type Json = Record<string, unknown>;
-/** Says what is wrong with a text; undefined when nothing is. */
+/** The error of a text; undefined when there is none. */
 export type Check = (text: string) => string | undefined;
 
 export const isObject = (value: unknown): value is Json =>
@@ -19,7 +19,7 @@ const arrayIn = (of: unknown, name: string): unknown[] =>
 /** One step of a pointer. */
 export const step = (name: string | number): string => `/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** The objects of a list, with the pointer of each. What has another shape is for the schema to refuse. */
+/** The objects of a list, with the pointer of each. The schema refuses other shapes. */
 export function objectsIn(of: unknown, name: string, at: string): [Json, string][] {
   return arrayIn(of, name).flatMap((one, i): [Json, string][] => (isObject(one) ? [[one, `${at}/${name}/${i}`]] : []));
 }

@@ -115,7 +115,7 @@ export const GENERATOR_FIELDS: { readonly [name: string]: Fields } = {
   merge: { ...words("generators mergeKeys"), template: TEMPLATE_FIELDS },
 };
 
-/** Fields that there are not, each with the one that was probably meant. */
+/** Unknown fields, each with the one that was probably meant. */
 export function unknownFields(value: unknown, fields: Fields, at: string): Fault[] {
   if (fields === any) return [];
   if (Array.isArray(fields))

@@ -28,7 +28,7 @@ export function ownLabelsFaults(spec: Json): Fault[] {
 const MOST = 20;
 
 /**
- * What a schema cannot say of the texts in a spec. The service asks before it stores, Terraform's provider when it validates: what is
+ * The rules for texts of a spec that a schema cannot express. The service asks before it stores, Terraform's provider when it validates: what is
  * missing or not known yet is no fault here.
  */
 export function formFaults(collection: string, spec: Json): Fault[] {

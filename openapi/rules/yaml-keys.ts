@@ -1,7 +1,7 @@
 import { isCollection, isPair, type Node } from "yaml";
 
 /**
- * The first key that is itself a map or list. To the ecosystem's parsers it is none. Ours would make a text of it, and of some hundred within
+ * The first key that is itself a map or list. The ecosystem's parsers refuse it. Ours would make a text of it, and of some hundred within
  * each other one of megabytes, for minutes: V8 may even end the whole process over it. So it is looked for before values are made.
  */
 export function collectionKey(node: unknown): Node | undefined {

@@ -5,7 +5,7 @@ type Spec = Record<string, unknown>;
 type Shape = "mapping" | "list" | "patch";
 
 /**
- * What is wrong with the YAML in a spec: Helm values, patches, elements of lists. A door of its own, because Terraform's provider loads the
+ * Errors in the YAML of a spec: Helm values, patches, elements of lists. A door of its own, because Terraform's provider loads the
  * parser only for a configuration that has such texts.
  */
 export function yamlFaults(collection: string, spec: Spec): Fault[] {
@@ -29,7 +29,7 @@ function yamlTexts(collection: string, spec: Spec): [text: unknown, pointer: str
     [spec.templatePatch, "/templatePatch", "mapping"],
     ...sourceTexts(objectOf(objectOf(spec.template).spec), "/template/spec"),
   ];
-  // Parameters are filled in first: what comes out then is not known yet.
+  // Parameters are filled in first: the result is not known yet.
   return texts.filter(([text]) => !String(text).includes("{{"));
 }
 
@@ -55,7 +55,7 @@ const WANTED: Record<Shape, string> = {
     "The patch must be a YAML mapping, or a list of JSON patch operations such as `[{op: replace, path: /spec/replicas, value: 2}]`.",
 };
 
-/** What is wrong with a YAML text. The text is not quoted: it may hold a secret. */
+/** The error of a YAML text. The text is not quoted: it may hold a secret. */
 function yamlFault(text: unknown, pointer: string, shape: Shape): Fault[] {
   if (typeof text !== "string" || text === "") return [];
   const documents = read(text, shape);

@@ -2,7 +2,7 @@ import { quoted } from "./fault.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
- * What is wrong with the name of a time zone. Agents look zones up as Go does, by the letter: `europe/berlin` and `+02:00` are none there,
+ * The error of a time zone's name. Agents look zones up as Go does, by the letter: `europe/berlin` and `+02:00` are unknown there,
  * though JavaScript takes both.
  */
 export function timeZoneFault(name: string): string | undefined {

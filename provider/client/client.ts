@@ -64,7 +64,7 @@ const broken = new Set([
   "ECONNABORTED",
 ]);
 
-/** What is read as it is, when it was asked for. */
+/** An unchanged answer. */
 const TEXTS = "application/yaml, text/plain, application/problem+json";
 
 /** A service that never answered is mostly a wrong address: it is not waited for as long as one that is away for a moment. */
@@ -93,7 +93,7 @@ export class Client {
   get(place: Place, limit: Limit): Promise<Reply<Stored>> {
     return this.call<Stored>("GET", path(place), limit);
   }
-  /** What is below an object and is no object itself. */
+  /** A part below an object that is not an object itself. */
   read<T>(place: Place, action: string, limit: Limit): Promise<Reply<T>> {
     return this.call<T>("GET", path(place, action), limit);
   }

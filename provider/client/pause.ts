@@ -1,4 +1,4 @@
-/** A signal that comes some time after another one: what has been sent may still end by itself. */
+/** A signal that follows another one after some time, so that requests on their way can still end by themselves. */
 export function later(signal: AbortSignal, milliseconds: number): AbortSignal {
   const own = new AbortController();
   const start = () => void setTimeout(() => own.abort(signal.reason), milliseconds).unref();

@@ -52,7 +52,7 @@ export class Reads {
       if (body) answer({ ok: true, status: 200, body, repeated: false });
       return !body;
     });
-    // Not awaited one by one; a failure goes to whoever asked.
+    // Not awaited one by one; a failure goes to the caller.
     const asked = single.map(({ place, limit, answer }) => {
       const reply = this.#client.get(place, limit);
       answer(reply);

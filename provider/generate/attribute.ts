@@ -43,7 +43,7 @@ export interface JsonSchema {
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** A schema with its reference followed; what stands beside the reference wins. */
+/** A schema with its reference resolved; fields beside the reference win. */
 export function resolve(schemas: Schemas, schema: JsonSchema): JsonSchema {
   if (!schema.$ref) return schema;
   const name = schema.$ref.split("/").pop()!;
@@ -211,7 +211,7 @@ const namesIn = (schema: JsonSchema): string[] =>
 /** A flag of an attribute: stated only when it is true, so that the tables stay small. */
 const mark = (value: boolean): true | undefined => value || undefined;
 
-/** Drops what is undefined, and nothing else: `false`, `0` and `""` are values, and may be defaults. */
+/** Drops undefined fields only: `false`, `0` and `""` are values, and may be defaults. */
 export function compact<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
 }

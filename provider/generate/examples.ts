@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { readNouns } from "../../openapi/generate/nouns.ts";
 import { snake } from "../schema/names.ts";
 
-/** Of what is no noun. */
+/** Examples of resources that are not nouns. */
 const others: Readonly<Record<string, string>> = {
   provider: `provider "outpost" {
   endpoint = "https://outpost.example.com"
@@ -85,7 +85,7 @@ output "broken" {
 };
 
 const spec = fileURLToPath(new URL("../../openapi/spec", import.meta.url));
-/** Shown in the documentation; a test lets Terraform validate every one. Those of nouns stand in the heads of their files. */
+/** Shown in the documentation; a test lets Terraform validate every one. Those of nouns are at the top of their files. */
 export const examples: Readonly<Record<string, string>> = {
   ...others,
   ...Object.fromEntries(

@@ -26,7 +26,7 @@ import { ValidateResourceConfig } from "./rpc/resource/ValidateResourceConfig.ts
 import { caught, type Session } from "./session.ts";
 import { decode, encode } from "./wire.ts";
 
-/** Every RPC that is served. What is missing here is answered with UNIMPLEMENTED, which newer cores take for an older provider. */
+/** Every RPC that is served. Others are answered with UNIMPLEMENTED, which newer cores understand as an older provider. */
 const handlers = {
   ApplyResourceChange,
   CallFunction,

@@ -35,7 +35,7 @@ export class NotKnownYet extends Error {}
 export class Misconfigured extends Error {}
 
 export interface ApplyContext<Client> extends ResourceContext<Client> {
-  /** Keeps a partial state: what is stored if the handler fails or crashes from here on. Unknown values become null. */
+  /** Keeps a partial state, which is stored if the handler fails or crashes from here on. Unknown values become null. */
   checkpoint(state: Value): void;
 }
 
@@ -58,7 +58,7 @@ export interface Resource<Client = unknown> {
   read(state: ValueMap, context: ResourceContext<Client>): Promise<Value>;
   update(change: PlannedChange & { prior: ValueMap }, context: ApplyContext<Client>): Promise<Value>;
   delete(state: ValueMap, context: ApplyContext<Client>): Promise<void>;
-  /** The state that the id stands for, as far as needed for a read; null after an error. */
+  /** The state for an id, as far as a read needs it; null after an error. */
   import?(id: string, context: ResourceContext<Client>): Promise<Value>;
   /** From the schema's version to the next one, on JSON state. */
   readonly upgrade?: { readonly [from: number]: (state: { [name: string]: Json }) => { [name: string]: Json } };

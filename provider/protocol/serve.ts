@@ -10,7 +10,7 @@ import { createProviderServer } from "./server.ts";
 
 /** The value that go-plugin sends, so that a provider started by hand explains itself instead of waiting for ever. */
 const cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
-/** A killed Terraform closes the session without a word. This long later there is nobody left to answer. */
+/** A killed Terraform closes the session without a word. This long later there is no caller left to answer. */
 const lingering = 200;
 /** A Terraform that was killed before it connected closes no session. Its child gets another parent, or never a connection. */
 const PARENT_CHECK_MS = 1_000;
@@ -48,7 +48,7 @@ export async function serve(provider: Provider): Promise<void> {
     provider,
     log,
     clientCertificate: process.env.PLUGIN_CLIENT_CERT,
-    // Terraform keeps its one connection, so nobody needs the socket's file any more, whatever ends this process.
+    // Terraform keeps its one connection, so the socket's file is no longer needed, whatever ends this process.
     onOpen: () => {
       clearTimeout(lonely);
       clean();

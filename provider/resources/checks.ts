@@ -45,7 +45,7 @@ export function warnWithoutProject(attribute: string, how: string, diagnostics: 
   );
 }
 
-/** Refuses a PEM text that is none. The text itself stays out of the message: it may be a key. */
+/** Refuses a malformed PEM text. The text is not quoted: it may be a key. */
 export function checkPem(text: string, what: RegExp, wanted: string, path: Path, diagnostics: Diagnostics): void {
   if (!what.test(text))
     diagnostics.error("Not a PEM text", `${wanted} is required, from its BEGIN line to its END line.`, path);

@@ -43,7 +43,7 @@ function report(faults: readonly Fault[], attributes: Attributes, diagnostics: D
   }
 }
 
-/** The configuration without what is unknown and without texts and numbers that no JSON has; the schema refuses those. Elements keep their places. */
+/** The configuration without unknown values and without texts and numbers that JSON cannot hold; the schema refuses those. Elements keep their places. */
 function known(attributes: Attributes, value: ValueMap): ValueMap {
   const out: ValueMap = new Map();
   for (const [name, a] of Object.entries(attributes))

@@ -36,7 +36,7 @@ export function noteReleased(client: Client, noun: Noun, state: ValueMap): void 
   released.set(client, places.set(placeIn(noun, state), state));
 }
 
-/** The state of the object whose successor could not be created, if the service still has it: else it would be in nobody's state. */
+/** The state of the object whose successor could not be created, if the service still has it: else it would be in no state at all. */
 export async function leftBehind(client: Client, noun: Noun, planned: ValueMap): Promise<ValueMap | null> {
   const before = released.get(client)?.get(placeIn(noun, planned));
   if (!before) return null;

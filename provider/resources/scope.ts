@@ -17,7 +17,7 @@ export const printPlace = ({ org, project, id }: Place): string => [org, project
 
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** The place of an import id `[org/[project/]]id`; undefined when it is none that this noun can be in. */
+/** The place of an import id `[org/[project/]]id`; undefined when this noun cannot be there. */
 export function parseImportId(noun: Noun, text: string): Place | undefined {
   const parts = text.split("/");
   const id = parts.pop()!;
@@ -36,7 +36,7 @@ export function importForm(noun: Noun): string {
   return noun.scopes.includes("org") ? "[org/]id" : "id";
 }
 
-/** Says what is wrong with an import id that `parseImportId` refuses, with one that is right. */
+/** The error for an import id that `parseImportId` refuses, with a correct example. */
 export function importFault(noun: Noun, text: string): string {
   const wrong = text.split("/").find((part) => !label.test(part));
   const form = importForm(noun);

@@ -10,7 +10,7 @@ import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/val
 type JsonObject = { [name: string]: Json };
 const jsonName = (name: string, a: Attribute): string => a.json ?? camel(name);
 
-/** The service's JSON of some attributes. Null means left out; write-only and local attributes have no place in it. */
+/** The service's JSON of some attributes. Null attributes are omitted, and so are write-only and local ones. */
 export function toSpec(attributes: Attributes, value: ValueMap, secret = false): JsonObject {
   const out: JsonObject = {};
   for (const [name, a] of Object.entries(attributes)) {
@@ -54,7 +54,7 @@ function exact(json: Json): Json {
 
 /**
  * The values of some attributes in the service's JSON. `prior` is what state or plan say: it is kept where it means the same, so that a
- * spelling or the order of a set is no drift. An empty object or list is never taken for an absent one, and the other way round: the
+ * spelling or the order of a set is no drift. An empty object or list is never the same as an absent one: the
  * service keeps both as they were written, and to several fields they mean different things.
  */
 export function fromSpec(attributes: Attributes, json: unknown, prior: Value): ValueMap {

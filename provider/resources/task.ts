@@ -217,7 +217,7 @@ async function settle(
 function stateOf(found: Task, prior: ValueMap): ValueMap {
   const out: ValueMap = new Map<string, Value>();
   for (const [name, a] of Object.entries(attributes)) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
-  // A task never changes, so that its request is what was planned; the service also shows what was left out, as an empty list.
+  // A task never changes, so its request is what was planned; the service also shows omitted fields, as an empty list.
   for (const [name, value] of fromSpec(request, found, prior))
     if (out.get(name) instanceof Unknown) out.set(name, value);
   const { id, state, reason, outputs } = found;
@@ -257,7 +257,7 @@ function waitsFor({ state, message, explanation, attempts }: Task): string {
   return `queued: ${reasons.join("; ") || message || "waiting for a delegate"}`;
 }
 
-/** The end of a log; what cannot be had is left out, as the task's own message is the main thing. */
+/** The end of a log, or nothing if it cannot be read: the task's own message is what matters. */
 async function lastLines(client: Client, found: Task, planned: ValueMap, limit: Limit): Promise<string> {
   const short: Limit = { deadline: Math.min(limit.deadline, Date.now() + 20_000), signal: limit.signal };
   const kept: string[] = [];

@@ -7,7 +7,7 @@ import { type Judge, type Waited, waitFor } from "../wait/wait.ts";
 const UNREADY = "unready";
 
 /**
- * Terraform destroys and makes again whatever a failed creation leaves. An object that was created and is only not ready yet is none of these: a
+ * Terraform destroys and makes again whatever a failed creation leaves. An object that was created and is not ready yet must not be destroyed: a
  * slow roll-out must not end with the deletion of what it has deployed. So its creation succeeds with a warning and this mark, and the next
  * apply waits again; that is an update, whose failure destroys nothing.
  */
@@ -22,7 +22,7 @@ export function noteUnready(context: ApplyContext<Client>, action: string, waite
   return true;
 }
 
-/** Waits for what was just created. An interrupt ends the wait, and the object is there all the same. */
+/** Waits for a new object. An interrupt ends the wait; the object exists all the same. */
 export async function waitForCreated(
   client: Client,
   place: Place,

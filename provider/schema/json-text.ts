@@ -34,7 +34,7 @@ function visit(json: Json, at: string, depth: number, out: string[]): void {
     }
 }
 
-/** Says what would become of a number that no double prints, and what to do. */
+/** The error for a number that a double cannot hold, with what to do. */
 export function inexact(value: number | bigint | Decimal): string {
   const [given, double] = [print(value), Number(print(value))];
   const becomes = Number.isFinite(double) ? `would become ${shorten(print(double), 40)}` : "is too large";

@@ -6,7 +6,7 @@ import { same } from "./same.ts";
 import { defaultOf, objectOf, typeOf } from "./type.ts";
 
 /**
- * Plans a create (prior null) or an update. A configured value is planned as it is; what the user left out is the default, the prior
+ * Plans a create (prior null) or an update. A configured value is planned unchanged; an omitted one is the default, the prior
  * value, or unknown. When nothing changes, the prior state comes back exactly: one unknown would make a perpetual difference.
  */
 export function plan(schema: Schema, config: ValueMap, prior: ValueMap | null): ValueMap {
@@ -57,7 +57,7 @@ export function planObject(
   return out;
 }
 
-/** Whether the attribute that this one follows stays as it was. What is followed stands before what follows it. */
+/** Whether the attribute that this one follows is unchanged. A followed attribute comes before those that follow it. */
 function follows(attributes: Attributes, a: Attribute, planned: ValueMap, prior: ValueMap | undefined): boolean {
   const leader = a.follows === undefined ? undefined : attributes[a.follows];
   if (!leader || !prior) return false;

@@ -1,4 +1,4 @@
-/** A public GnuPG key of nobody: the service reads keys, so that a made-up text does not do. */
+/** A public GnuPG key made for tests: the service reads keys, so a made-up text would be refused. */
 export const GNUPG_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
 
 mDMEawJSkBYJKwYBBAHaRw8BAQdApulnQvWpfzCUk9lpTfsZ/XI7MvHSHWLLVraQ

@@ -2,7 +2,7 @@ import { fromText, print } from "./number.ts";
 import { bool, list, map, number, object, parseType, printType, string, type Type, tuple } from "./type.ts";
 import { Decimal, Dynamic, text, Unknown, type Value } from "./value.ts";
 
-/** Plain JSON data. A `Decimal` stands for a number a double cannot hold. */
+/** Plain JSON data. A `Decimal` is a number that a double cannot hold. */
 export type Json = null | boolean | number | bigint | Decimal | string | Json[] | { [key: string]: Json };
 
 /** Parses JSON without losing digits: only a text that may hold a long number takes the slow way. */

@@ -62,7 +62,7 @@ export function compare(a: Numeric, b: Numeric): number {
 }
 
 /**
- * The double that stands for a number in JSON, or undefined when no double prints as the same number. What JSON readers keep are doubles,
+ * The double of a number in JSON, or undefined when no double prints as the same number. JSON readers keep doubles,
  * so any other number would arrive as another one. A zero has no sign here.
  */
 export function asDouble(value: Numeric): number | undefined {

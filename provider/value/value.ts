@@ -1,6 +1,6 @@
 import type { Type } from "./type.ts";
 
-/** What is known about an unknown value. A planned refinement must hold after apply. */
+/** The refinement of an unknown value. A planned refinement must hold after apply. */
 export interface Refinement {
   readonly notNull?: boolean;
   readonly prefix?: string;

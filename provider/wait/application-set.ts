@@ -64,7 +64,7 @@ export function judgeApplicationSet(stored: Stored | undefined): Verdict {
   return rolling ? { kind: "later", reason: rolling.message ?? "waiting for the roll-out" } : { kind: "done" };
 }
 
-/** Without automated sync nobody makes it Synced: being compared is all there is to wait for. */
+/** Without automated sync nothing makes it Synced: being compared is all there is to wait for. */
 function isThere({ sync, health }: Made, automated: boolean): boolean {
   if (!automated) return sync !== undefined && sync !== "Unknown";
   return sync === "Synced" && health === "Healthy";

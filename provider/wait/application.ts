@@ -90,7 +90,7 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
       path: final[fault.reason]!,
       standsFor: conditionStands,
     };
-  // A dry run that failed says nothing of what is there.
+  // A failed dry run says nothing about the live objects.
   if (operation && !operation.dryRun && (operation.phase === "Failed" || operation.phase === "Error")) {
     const failing = resources.find((r) => r.message && (r.status !== "Synced" || r.health === "Degraded"));
     const what = failing
@@ -99,7 +99,7 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
     return { kind: "stop", reason: `the sync failed: ${what}`, standsFor: conditionStands, deployed: true };
   }
   if (fault) return { kind: "later", reason: `${fault.reason}: ${fault.message}` };
-  // Without automated sync nobody makes it Synced: being compared is all there is to wait for.
+  // Without automated sync nothing makes it Synced: being compared is all there is to wait for.
   if (!isAutomated(stored))
     return sync && sync.status !== "Unknown"
       ? { kind: "done" }

@@ -14,9 +14,9 @@ export type Verdict =
       readonly reason: string;
       readonly path?: Path;
       readonly standsFor?: number;
-      /** What stays equal while the words of one failure change; else the reason itself. */
+      /** The part of a failure that stays equal while its words change; else the reason itself. */
       readonly same?: string;
-      /** Objects of it are in the cluster already, so that it must not be taken for one that could not be created. */
+      /** Objects of it are in the cluster already, so it does not count as one that could not be created. */
       readonly deployed?: true;
     };
 

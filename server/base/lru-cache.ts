@@ -5,8 +5,8 @@ interface Entry<V> {
 }
 
 /**
- * Answers that can be found again, by key: those asked for last, of so much weight together. What nobody asked for in `ms` goes with the
- * next that comes, so that a program holds what it works with and not all that it ever saw. The newest stays, whatever its weight.
+ * A cache of answers by key: those used last, up to a total weight. What was not asked for in `ms` goes with the
+ * next entry, so that a program holds only what it works with. The newest entry stays, whatever its weight.
  */
 export class LruCache<V> {
   readonly #entries = new Map<string, Entry<V>>();

@@ -18,7 +18,7 @@ export class Places {
     return this.#taken;
   }
 
-  /** Takes a place; undefined when there is none. The result gives it back, once, however often it is called. */
+  /** Takes a place; undefined when all are taken. The returned function gives it back, once, however often it is called. */
   tryTake(name: string): (() => void) | undefined {
     const own = this.#byName.get(name) ?? 0;
     if (this.#taken >= this.#limits.total || own >= this.#limits.each) return undefined;

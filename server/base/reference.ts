@@ -2,7 +2,7 @@ import { BEGIN, looksLikeReference, NOT_A_REFERENCE, readReference } from "../..
 import { escapePointer } from "./json/json.ts";
 import { done, type Outcome, stop } from "./outcome.ts";
 
-/** `${secret:SOURCE/PATH#KEY}`: what stands in parameters instead of a secret. */
+/** `${secret:SOURCE/PATH#KEY}`: a reference in parameters, in place of a secret. */
 export interface SecretReference {
   source: string;
   path: string;
@@ -11,10 +11,10 @@ export interface SecretReference {
   text: string;
 }
 
-/** A text with references, in order: what stands as it is, and what is to be put in. */
+/** A text with references, in order: literal parts and references. */
 export type Parts = (string | SecretReference)[];
 
-/** A text's parts. `$${secret:` stands for the characters `${secret:`. Fails with reason SecretRefused. */
+/** A text's parts. `$${secret:` means the characters `${secret:`. Fails with reason SecretRefused. */
 export function parseReferences(text: string): Outcome<Parts> {
   if (!text.includes(BEGIN)) return done([text]);
   const parts: Parts = [];
@@ -57,7 +57,7 @@ export function findReferences(value: unknown, pointer = ""): TextAt[] {
 }
 
 /**
- * For whoever only passes parameters on: the errors of a schema's validation without those about texts whose value is not known here. The
+ * For callers that only pass parameters on: the errors of a schema's validation without those about texts whose value is not known here. The
  * worker validates again what it has put together.
  */
 export function errorsBesidesReferences<E extends { instancePath: string }>(value: unknown, errors: readonly E[]): E[] {
@@ -69,7 +69,7 @@ export function errorsBesidesReferences<E extends { instancePath: string }>(valu
   return errors.filter(({ instancePath }) => !unknown.has(instancePath));
 }
 
-/** The value with every text that holds a reference put together anew. */
+/** The value, with each reference in its texts replaced. */
 export function replaceReferences(value: unknown, put: (reference: SecretReference) => string): unknown {
   if (typeof value === "string") {
     const parts = parseReferences(value);

@@ -29,7 +29,7 @@ export const columns = (text: string): number => [...plain(text)].length;
 
 const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - columns(text)));
 
-/** Cuts at `width` columns without cutting a colour in two; what was opened is closed. */
+/** Cuts at `width` columns without cutting a colour sequence; open colours are closed. */
 export function cut(text: string, width: number): string {
   if (columns(text) <= width) return text;
   let taken = 0;

@@ -15,7 +15,7 @@ export interface Column {
   text(object: Json, c: Colours): string;
 }
 
-/** Writes a list or one object in the format that was asked for; a table unless told otherwise. */
+/** Writes a list or one object in the requested format; by default a table. */
 export function show(
   s: Session,
   objects: Json[],
@@ -52,7 +52,7 @@ export function showAs(s: Session, data: unknown, text: () => string): void {
   }
 }
 
-/** A line of confirmation; scripts that asked for data do not get it in the way. */
+/** A line of confirmation, which is not mixed into data that a script asked for. */
 export function say(s: Session, text: string): void {
   s.io.err.write(`${text}\n`);
 }

@@ -83,7 +83,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
     };
     const server = createApp(services, { validateResponses: settings.validateResponses });
     const closeIdle = trackIdle(server);
-    // What a store has piled up is cleared while nobody waits; a table a time, for as many as there may be.
+    // What a store has piled up is cleared before the first request; a table a time, for as many as there may be.
     for (let tables = 0; tables < 50 && (await store.upkeep?.()); tables++);
     const url = await listen(server, settings);
     const clockwork = [
@@ -119,7 +119,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
   }
 }
 
-/** Credentials of workers and people pass a network: somebody must encrypt it. */
+/** Credentials of workers and people pass a network: it must be encrypted. */
 function warnOfPlainHttp({ host, publicUrl, allowHttp }: Settings, log: Services["log"]): void {
   if (isLoopbackHost(host) || publicUrl?.startsWith("https:") || allowHttp) return;
   log.warn(

@@ -3,7 +3,7 @@ import { RUNS, sweepRuns } from "./tasks/runs.ts";
 
 /**
  * Moves runs of pipelines on as soon as a task has ended, on whichever replica that was told. One look at a time for each account; what
- * happens during a look causes one more. What nobody heard of, as a replica was killed, is found by the sweeper within a second.
+ * happens during a look causes one more. What was missed because a replica was killed, the sweeper finds within a second.
  */
 export async function startRunner(s: Services): Promise<() => Promise<void>> {
   const accounts = await s.db.query<{ account: string }>("select account from accounts");

@@ -23,7 +23,7 @@ const TRIM_TASKS = 5_000;
 /** A watcher that was away for less than an hour, or has missed fewer than 10,000 events, resumes. */
 const KEEP_EVENTS = { seconds: 3_600, count: 10_000 };
 
-/** What happens by the clock: leases end, silent workers count as away, what is old is forgotten. Every replica may run it. */
+/** The work of the clock: leases end, silent workers count as away, old rows are deleted. Every replica may run it. */
 export function startSweeper(s: Services): () => Promise<void> {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -76,7 +76,7 @@ export async function trimAll({ db, limits, log }: Services): Promise<void> {
   await db.query("delete from runs where ended_at < outpost_now() - make_interval(secs => $1)", [
     limits.retentionSeconds,
   ]);
-  // Questions to agents are nobody's history.
+  // Questions to agents are no part of the history.
   await db.query("delete from tasks where agent_uid is not null and ended_at < outpost_now() - interval '10 minutes'");
   await db.query(
     `delete from tasks where (account, id) in (

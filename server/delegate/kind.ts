@@ -24,7 +24,7 @@ export interface Toolkit {
   delegate: { env: NodeJS.ProcessEnv; caBundle(): string | undefined };
   /** A request through the delegate's proxy, bounded; any status is `done`. */
   fetch: Fetch;
-  /** Says in the task's log what is going on. */
+  /** Writes to the task's log. */
   progress(text: string): Promise<void>;
 }
 

@@ -132,7 +132,7 @@ async function work(settings: Settings, given: Given, signal: AbortSignal): Prom
 function run(settings: Settings, given: Given, { resources, ...prepared }: Prepared) {
   let link: Link | undefined;
   const tasks = new Tasks({
-    // A task arrives over the link, so there is one.
+    // A task arrives over the link, so the link exists.
     run: (task, stop) =>
       runTask(task, stop, {
         ...given,
@@ -163,7 +163,7 @@ function run(settings: Settings, given: Given, { resources, ...prepared }: Prepa
   return { tasks, metrics, alive, connect };
 }
 
-/** Takes nothing new, lets what runs end, and leaves at the latest when the grace is over. Heartbeats go on all the while. */
+/** Takes no new task, lets running ones end, and exits at the latest when the grace period is over. Heartbeats continue meanwhile. */
 async function drain(tasks: Tasks, link: Link, graceMs: number, log: Logger): Promise<void> {
   const over = new AbortController();
   const grace = sleep(graceMs, "over" as const, { signal: over.signal }).catch(() => "over" as const);
@@ -194,7 +194,7 @@ function compare({ identity: { enrolment } }: Open, { name, account }: Settings,
     );
 }
 
-// The contract's length; the whole reason stands in the log.
+// The contract's length; the log has the whole reason.
 const short = ({ kind, why }: { kind: string; why: string }) => ({
   kind,
   why: why.length > 256 ? `${why.slice(0, 255)}…` : why,

@@ -72,7 +72,7 @@ export class Workspaces {
     this.#open.delete(workspace.dir.slice(this.#tasks.length + 1));
   }
 
-  /** Resolves when what was given up is removed. */
+  /** Resolves when abandoned folders are removed. */
   get cleared(): Promise<void> {
     return this.#removing;
   }
@@ -114,7 +114,7 @@ export class Workspaces {
     });
   }
 
-  /** Also what came while it was at work, but nothing twice. */
+  /** Also folders that were added meanwhile, each one once. */
   async #emptyAll(): Promise<void> {
     const tried = new Set<string>();
     for (;;) {

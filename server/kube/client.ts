@@ -95,7 +95,7 @@ export class KubeClient {
       rejectUnauthorized: !config.insecure,
       servername: config.serverName,
     };
-    // A cluster is registered by tenants, and a cloud's metadata is none.
+    // Tenants register clusters, and a cloud's metadata address must not be one.
     const lookup = guardedLookup(isMetadata, "it leads to a refused address");
     // Watches are silent for minutes, so only their pool goes without a body timeout.
     const open = (connections: number | null, bodyTimeout: number) => {

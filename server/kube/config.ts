@@ -19,7 +19,7 @@ export interface KubeConfig {
   insecure?: boolean;
   serverName?: string;
   proxyUrl?: string;
-  /** A name and a password, where no token is: API servers take none any more, but what stands before them may. */
+  /** A name and a password, where there is no token: API servers no longer take them, but a proxy before one may. */
   basic?: { username: string; password: Secret };
   /** Another user to act as, if these credentials may. */
   impersonate?: string;
@@ -74,7 +74,7 @@ export interface KubeconfigOptions {
   exec?: RunPlugin | false;
 }
 
-/** Reads a kubeconfig document; what is wrong with it is thrown. */
+/** Reads a kubeconfig document; throws its errors. */
 export function parseKubeconfig(text: string, options: KubeconfigOptions = {}): KubeConfig {
   const doc = readYaml(text, { maxAliasCount: 10 }) ?? {};
   const name = options.context ?? doc["current-context"];
@@ -184,7 +184,7 @@ function credentialOf(printed: string, { command, apiVersion }: Plugin): Outcome
   try {
     said = readJson(printed) as Loose;
   } catch {
-    // The parser would quote what was printed.
+    // The parser's error would quote the output, which holds a credential.
   }
   if (typeof said !== "object" || said === null) return wrong("did not print an ExecCredential");
   if (apiVersion && said.apiVersion && said.apiVersion !== apiVersion)
@@ -206,7 +206,7 @@ export interface Lent {
 
 // A request that is sent now is judged a moment later.
 const SPARE_MS = 30_000;
-// Whoever gives tokens is asked no more often, however many requests fail or are refused meanwhile.
+// The source of tokens is not asked more often than this, however many requests fail or are refused meanwhile.
 const REST_MS = 5_000;
 
 /** Keeps a token until shortly before its end, and asks once however many requests wait for one. */

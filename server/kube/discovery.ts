@@ -80,7 +80,7 @@ export class Discovery {
     return this.#table?.stale ?? new Set();
   }
 
-  /** Forgets what was learned, after a CRD was applied. */
+  /** Empties the cache, after a CRD was applied. */
   forget(): void {
     if (this.#table) this.#table.at = 0;
   }

@@ -23,8 +23,8 @@ export interface LeaseOptions {
  * Waits for the Lease, runs `lead` while it is held, and ends when `lead` ends, when the lease is lost (then `lead`'s signal aborts), or
  * by the signal. The lease is given back at the end, so that a successor need not wait.
  *
- *   waiting → leading   nobody holds it, or its time is over by our own clock since we last saw it change
- *   leading → ended     not renewed for 10 s, or somebody else is in it
+ *   waiting → leading   it has no holder, or its time is over by our own clock since we last saw it change
+ *   leading → ended     not renewed for 10 s, or it has another holder
  */
 export async function withLease(options: LeaseOptions, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const { client, namespace, name, holder, signal } = options;

@@ -20,18 +20,18 @@ export interface WatchOptions {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** The whole collection, after each list, as of a version. What is missing from it is gone. */
+  /** The whole collection, after each list, as of a version. Objects that are missing from it are deleted. */
   replace(items: KubeObject[], version: string): void;
   change(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void;
   failed?(failure: Failure): void;
-  /** The stream is open: what is known is current again. */
+  /** The stream is open: the known objects are current again. */
   opened?(): void;
-  /** Given once: calling it lists everything anew, whatever is known. */
+  /** Given once: calling it lists everything again, whatever is known. */
   control?(relist: () => void): void;
   signal: AbortSignal;
 }
 
-// Streams are ended by the server after a random time within this; then the watch goes on from the last version.
+// Streams are ended by the server after a random time within this; then the watch continues from the last version.
 const WATCH_SECONDS = 300;
 // Bookmarks come every minute: a stream that is silent for longer than two has lost its other end without a word.
 const SILENT_MS = 150_000;
@@ -100,7 +100,7 @@ export async function watch(options: WatchOptions): Promise<void> {
         options.change(event.type as "ADDED", event.object);
       }
     } catch {
-      // A cut connection is an ordinary end of a stream: go on from the last version, after a breath.
+      // A cut connection is an ordinary end of a stream: continue from the last version, after a short wait.
       if (!signal.aborted && !relist) await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, signal);
     } finally {
       clearTimeout(timer);

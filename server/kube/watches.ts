@@ -4,7 +4,7 @@ import type { KubeObject } from "./object.ts";
 import type { Resource } from "./path.ts";
 import { watch } from "./watch.ts";
 
-/** What is watched; without a namespace the whole cluster. */
+/** The watched kind and namespace; without a namespace the whole cluster. */
 export interface WatchScope {
   namespace?: string;
   fieldSelector?: string;
@@ -18,7 +18,7 @@ interface Log {
 export interface Seen {
   replace(items: KubeObject[]): void;
   change(type: string, object: KubeObject): void;
-  /** Whoever deals with a failure himself need not be waited for. */
+  /** True for a caller that handles failures itself: then the start does not wait for it. */
   failed?(failure: Failure): void;
 }
 

@@ -19,7 +19,7 @@ const UNUSED = new Set(
 // Beyond it the ecosystem has no whole numbers either.
 const INT64 = 2 ** 63;
 
-/** A text that looks like a number and is none, as one too great, stays a text. One whose digits would change is refused: nobody would see it. */
+/** A text that looks like a number but is too great for one stays a text. One whose digits would change is refused, as the change would go unseen. */
 const number = (name: "int" | "float", test: RegExp, read: (digits: string) => number): ScalarTag => ({
   tag: `tag:yaml.org,2002:${name}`,
   default: true,
@@ -92,7 +92,7 @@ export function parseManifests(text: string, file: string, options: ManifestOpti
   return failure ?? done(objects);
 }
 
-/** The objects up to the first document that is none. */
+/** The objects up to the first document that is not an object. */
 export function parseSome(
   text: string,
   file: string,

@@ -11,7 +11,7 @@ import { Backoff } from "./transport/retry.ts";
 export type WorkerObject = Schemas["WorkerObject"];
 export type WorkerTask = Schemas["WorkerTask"];
 
-/** What a program does with what comes down. Nothing here may wait for work to be done. */
+/** How a program handles the service's answers. No handler may wait for work to be done. */
 export interface Worker {
   /** All objects this worker holds, for the first exchange of each session. */
   known?(): Promise<Schemas["Known"][]>;
@@ -34,13 +34,13 @@ export interface Worker {
 export interface Source {
   /** Resolves when there is something to say, or the signal ends. */
   ready(signal: AbortSignal): Promise<void>;
-  /** What is to be said in this session now, of at most so many parts; nothing if it has to wait. */
+  /** The next message of this session, of at most so many parts; undefined if it has to wait. */
   batch(open: Open, limit: number | undefined): Batch | undefined;
 }
 
 export interface Batch {
   body: Partial<Schemas["ExchangeRequest"]>;
-  /** How many parts it has that can be told one by one. */
+  /** The number of parts that can be sent one by one. */
   size: number;
   /** Names the first part, for the log. */
   first: string;
@@ -51,7 +51,7 @@ export interface Batch {
 export interface ExchangeOptions {
   session: Session;
   reports: Reports;
-  /** What else there is to tell. */
+  /** Further messages. */
   sources?: readonly Source[];
   worker: Worker;
   log: Log;
@@ -61,7 +61,7 @@ export interface ExchangeOptions {
 
 // Under the 30 s after which common proxies cut idle connections.
 const WAIT_SECONDS = 25;
-// A full worker asks again soon: a poll cannot be told that room was made meanwhile.
+// A full worker polls again soon: an open poll cannot learn that room was made meanwhile.
 const FULL_WAIT_SECONDS = 1;
 // An answer later than this after its time is a half-open connection.
 const SLACK_MS = 15_000;
@@ -170,7 +170,7 @@ async function push(state: State, source: Source): Promise<void> {
         continue;
       }
     }
-    // One bad report must not hold up the others: the batch is halved until it stands alone, and then left out, which is said.
+    // One bad report must not hold up the others: the batch is halved until the bad one is alone, which is then dropped with a log line.
     if (batch && answer.kind === "stop" && /^(body_too_large|invalid_|agent_)/.test(answer.reason)) {
       if (batch.size > 1) {
         limit = Math.ceil(batch.size / 2);

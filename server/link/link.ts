@@ -23,7 +23,7 @@ export interface LinkOptions {
   clusterVersion?: string | undefined;
   facts?: () => Facts;
   worker: Worker;
-  /** What else there is to tell the service besides reports. */
+  /** Further messages to the service besides reports. */
   sources?: readonly Source[];
   leases: Leases;
   /** Leases that are gone; they are dropped from `leases` already. */
@@ -33,7 +33,7 @@ export interface LinkOptions {
   opened?: (open: Open) => void;
   waitSeconds?: number;
   log: Log;
-  /** Ends everything at once; a worker that drains goes on until its tasks are done and only then ends this. */
+  /** Ends everything at once; a draining worker calls this only after its tasks are done. */
   signal: AbortSignal;
 }
 
@@ -72,7 +72,7 @@ export function startLink(options: LinkOptions): Link {
         userAgent,
         lost,
         told,
-        // Without heartbeats every lease would be lost and nobody would know why.
+        // Without heartbeats every lease would be lost without a reason.
         died: (error) => {
           log.error({ error: error.message }, "the heartbeat's thread ended");
           throw error;

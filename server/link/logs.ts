@@ -7,7 +7,7 @@ import { Backoff } from "./transport/retry.ts";
 
 type Line = Schemas["LogChunk"]["lines"][number];
 
-// What is not acknowledged is kept; beyond this the task's output is not read until the service has taken some.
+// Unacknowledged lines are kept; beyond this bound the task's output is not read until the service has taken some.
 const MAX_BYTES = 2 * 1024 * 1024;
 const MAX_LINES = 10_000;
 const CHUNK_LINES = 1_000;
@@ -48,7 +48,7 @@ export class LogShipper {
 
   /** Adds a line; a promise means: wait for it before reading more. */
   write(stream: NonNullable<Line["stream"]>, text: string): Promise<void> | undefined {
-    // What cannot stand in PostgreSQL text or JSON is made visible instead of losing the line.
+    // Characters that PostgreSQL text or JSON cannot hold are escaped, so that the line is not lost.
     const clean = text.replaceAll("\u0000", "\u2400");
     for (let at = 0; at === 0 || at < clean.length; at += LINE_CHARS) {
       const part = wellFormed(clean.slice(at, at + LINE_CHARS));
@@ -87,7 +87,7 @@ export class LogShipper {
         break;
       } else await pause(backoff.next(answer), this.#signal);
     }
-    // Whoever waits for room must go on, also when nothing is shipped any more.
+    // Writers that wait for room must go on, also when nothing is shipped any more.
     this.#release();
   }
 

@@ -62,7 +62,7 @@ export class Reports {
     return out;
   }
 
-  /** These arrived; what has changed since stays. */
+  /** These arrived; later changes stay queued. */
   sent(batch: Report[]): void {
     for (const report of batch) {
       const at = `${report.collection}/${report.key}/${report.uid}`;

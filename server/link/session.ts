@@ -72,7 +72,7 @@ export class Session {
     if (this.#open === open) this.#open = undefined;
   }
 
-  /** Waits, or ends early when another token was put in place: somebody has just put right what was wrong. */
+  /** Waits, or ends early when another token was put in place: a person has just mended it. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const before = await this.#options.token();
     for (const end = performance.now() + ms; !signal.aborted && performance.now() < end; ) {
@@ -107,7 +107,7 @@ export class Session {
       if (first.kind !== "done") this.#older = false;
     }
     if (first.kind === "done" || !isEnded(first.reason)) return first;
-    // Its leases went with the identity. What to do is found at once: another token, or words that say what is missing.
+    // Its leases went with the identity. The next step is immediate: another token, or a message that says what is missing.
     this.#options.ended?.(first.reason, first.message);
     return this.#try(first.reason);
   }
@@ -126,7 +126,7 @@ export class Session {
     return done(undefined);
   }
 
-  /** The identity with the service's key as it is now: from here on the key before counts no more. */
+  /** The identity with the service's key as it is now: from here on the former key no longer counts. */
   async #greet(identity: Enrolled, keep = () => true): Promise<Outcome<{ nonce: string; identity: Enrolled }>> {
     const greeted = await hello(this.transport, { publicKey: identity.enrolment.serviceKey });
     if (greeted.kind !== "done") return greeted;

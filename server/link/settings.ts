@@ -18,7 +18,7 @@ export function endpointOf(env: NodeJS.ProcessEnv): Outcome<string> {
   return done(url.href.replace(/\/+$/, ""));
 }
 
-/** The enrolment token, read anew each time: a mounted file may be replaced. */
+/** The enrolment token, read again each time: a mounted file may be replaced. */
 export function tokenOf(env: NodeJS.ProcessEnv): () => string | undefined {
   return () => {
     const file = env.OUTPOST_TOKEN_FILE;

@@ -136,7 +136,7 @@ test("every write of a tenant's objects names his account, and none the agent's 
   const finalizers = ["resources-finalizer.argocd.argoproj.io/background", "post-delete-finalizer.argocd.argoproj.io"];
   await w.app("tenant", { repo: "tenant", ...into("team") }, { finalizers });
   await w.until("tenant", synced, "Synced");
-  // Nobody brings a Deployment up here, for which hooks would wait.
+  // No Deployment becomes ready here, and hooks would wait for it.
   await w.git.createRepository("web", { files: { "web.yaml": web } });
   await w.app("web", { repo: "web", ...into("team") }, { finalizers: finalizers.slice(0, 1) });
   await w.until("web", synced, "Synced");
@@ -149,7 +149,7 @@ test("every write of a tenant's objects names his account, and none the agent's 
   await w.refresh("tenant");
   await w.settled(async () => (await w.object(CONFIG_MAP, "team", "b")) === undefined, "pruned");
   await w.until("tenant", synced, "Synced again");
-  // Somebody edits one of them, and it is put right.
+  // One of them is edited, and it is put right.
   value(await person.mergePatch(CONFIG_MAP, "team", "a", { data: { v: "other" } }));
   await w.settled(async () => (await w.object(CONFIG_MAP, "team", "a"))?.data?.v === "2", "put right");
   await w.until("tenant", synced, "Synced again");

@@ -22,7 +22,7 @@ import { kindBench } from "../../server/delegate/testing/kind.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 
-// A name of public DNS, one that only a machine's operator can give, and what nobody may be led to.
+// A name of public DNS, one that only a machine's operator can give, and addresses that must not be reached.
 const PUBLIC = "git.public.example.com";
 const PRIVATE = "rebind.test";
 const METADATA = "169.254.169.254";
@@ -71,7 +71,7 @@ beforeAll(async () => {
       now.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
   }) as typeof resolver.lookup;
-  // Every connection that this process begins, whoever does it.
+  // Every connection that this process begins, in whatever part.
   Socket.prototype.connect = function connect(this: Socket, ...args: unknown[]) {
     const flat = args.flat() as { host?: string }[];
     const host = flat.find((one) => one && typeof one === "object" && typeof one.host === "string")?.host;
@@ -292,7 +292,7 @@ describe("a name", () => {
 });
 
 describe("who redirects", () => {
-  // A public host is played by a proxy, which answers for names that nobody knows.
+  // A public host is played by a proxy, which answers for unknown names.
   const to = (location: string) => serve((_, answer) => void answer.writeHead(302, { location }).end());
   const REFS = "/info/refs?service=git-upload-pack";
   test.each([

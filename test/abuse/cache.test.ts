@@ -5,7 +5,7 @@ import { Secret } from "../../server/base/secret.ts";
 import { type RedisServer, startRedis } from "../servers/redis.ts";
 import { until } from "../servers/run.ts";
 
-// Whoever gets at Redis reads no rendering and gives none: it would be applied with the controller's rights.
+// An intruder in Redis reads no rendering and supplies none: it would be applied with the controller's rights.
 const CANARY = "canary-of-a-rendering";
 const PREFIX = "outpost:render:";
 const secret = new Secret("0123456789abcdef0123456789abcdef");

@@ -6,7 +6,7 @@ import { agentsOf } from "../../server/control/testing/agents.ts";
 import { startService, type TestService } from "../../server/control/testing/service.ts";
 import { TestWorker } from "../../server/control/testing/worker.ts";
 
-// Who somebody says he is, and about what he says it: neither in a body, nor in an address, nor by a token of another kind.
+// Callers cannot choose who they are or what they speak for: not by a body, an address or a token of another kind.
 let s: TestService;
 const key: Record<string, string> = {};
 const { put, agent, tokenOf } = agentsOf(() => s);
@@ -79,7 +79,7 @@ test.each(Object.keys(SPECS))(
     for (const path of paths)
       for (const method of ["PUT", "PATCH", "DELETE"])
         for (const body of sent(method, path)) {
-          // One's own is deleted by nobody here.
+          // No case here deletes its own.
           if (method === "DELETE" && path === paths[0]) continue;
           const answer = await s.ask(method, path, { key: key.o1, ...(body ? { body } : {}) });
           if (answer.status >= 500 || answer.text.includes(uid))

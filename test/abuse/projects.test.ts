@@ -225,7 +225,7 @@ test("an object with another's label and mark is neither pruned nor shown as his
   const after = await w.object(CONFIG_MAP, "shared", "both");
   expect([after?.metadata.uid, after?.data]).toEqual([first?.metadata.uid, { text: "first" }]);
 
-  // Somebody marks his own object as theirs.
+  // A tenant marks its own object as theirs.
   const marks = {
     labels: { "outpost.dev/app": "their-app" },
     annotations: { "argocd.argoproj.io/tracking-id": "their-app:/ConfigMap:ours/forged" },

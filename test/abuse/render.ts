@@ -11,7 +11,7 @@ const MAX_CHILD_MIB = 256;
 const MAX_GROWTH_MIB = 256;
 
 export interface Probe {
-  /** A port of this machine that nobody may ask. */
+  /** A port of this machine that must not be asked. */
   url: string;
   /** What came of a rendering, after the bounds that hold for each: `Reason: message`, or the names of the objects. */
   outcome(request: RenderRequest): Promise<string>;

@@ -246,7 +246,7 @@ const module = (url: string, more = "", path = "m") => ({
   ".gitmodules": `[submodule "m"]\n\tpath = ${path}\n\turl = ${url}\n${more}`,
   m: { module: below },
 });
-// Where the repository may have submodules and Git LFS: what they say is judged, and nobody is asked who should not be.
+// Where the repository may have submodules and Git LFS: what they say is checked, and no forbidden host is asked.
 const allowed: Case[] = [
   ["a module by a command", () => module(`ext::sh -c touch% ${escaped}`), {}, /^RepositoryUrlRefused: submodule m/],
   ["a module by a helper", () => module("fd::17"), {}, /^RepositoryUrlRefused/],

@@ -168,7 +168,7 @@ test("whatever a tenant writes, what Kubernetes denies to its account is not don
       syncPolicy,
     });
   }
-  // Its own namespace is made by nobody's rights but its account's, too.
+  // Its own namespace is made with its account's rights, too.
   await w.app("nowhere", {
     repo: "tenant",
     path: "prunes",

@@ -9,7 +9,7 @@ import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { configMap, DEPLOYMENT, project, synced, value, type World, world } from "../journeys/engine-world.ts";
 import { A, B, OWN } from "./tenant-tricks.ts";
 
-// What b may ask about its own application, when its Git names objects of a's application and objects that nobody has. Under project `wide` b's
+// What b may ask about its own application, when its Git names objects of a's application and objects without an owner. Under project `wide` b's
 // account may do everything, so that only the scopes keep a's objects from b; under `narrow` it sees Deployments and nothing that came of them.
 const CANARY = "canary-of-a";
 const FREE = "canary-of-nobody";
@@ -261,7 +261,7 @@ test("no question about b's application tells of what a's has, whatever b's acco
     [],
   );
   expect(betrays(CANARY)(JSON.stringify(app.status))).toBe(false);
-  // It does tell of what is nobody's and what b's account may read, or the lines above would prove nothing.
+  // It does show what has no owner and what b's account may read, or the lines above would prove nothing.
   expect(told.find(([what]) => what === "tree")![1]).toContain(FREE);
   const health = app.status?.resources?.find(({ kind: of, name }) => of === "Deployment" && name === "web")?.health
     ?.status;

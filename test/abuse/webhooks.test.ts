@@ -162,7 +162,7 @@ test(
         headers: { "content-type": "application/json", ...given.headers },
         signal: AbortSignal.timeout(30_000),
       };
-      // Replay: a call that was good is as good again, and does no more.
+      // Replay: a call that was good is good again, and does nothing more.
       for (let times = dice() < 0.1 ? 3 : 1; times > 0; times--) {
         const answer = await s.ask("POST", `${hook.path}${given.query}`, request).catch((error: Error) => error);
         const told = {
@@ -200,7 +200,7 @@ test(
     await Promise.all(Array.from({ length: 8 }, line));
     process.stdout.write(`seed ${SEED}: ${CALLS * providers.length} calls, ${JSON.stringify(outcomes)}\n`);
     expect({ seed: SEED, wrong: wrong.slice(0, 3) }).toEqual({ seed: SEED, wrong: [] });
-    // One answer to whoever has not signed, whatever he sent and to whichever webhook.
+    // One answer to every unsigned call, whatever its body and its webhook.
     expect(refusals.size).toBe(1);
     // Most must still be understood, or they prove nothing.
     expect(outcomes["202 Accepted"] ?? 0).toBeGreaterThan((CALLS * providers.length) / 20);

@@ -99,7 +99,7 @@ export async function startApiServer({ audit = false } = {}): Promise<ApiServer>
     `--service-account-signing-key-file=${join(folder, "sa.key")}`,
     // A /24 would hold 254 Services, fewer than a benchmark makes.
     "--service-cluster-ip-range=10.96.0.0/16",
-    // No controller-manager runs, so nobody makes the default ServiceAccount that this plugin waits for.
+    // No controller-manager runs, so the default ServiceAccount that this plugin waits for is not made.
     "--disable-admission-plugins=ServiceAccount",
     "--endpoint-reconciler-type=none",
     ...(audit ? [`--audit-policy-file=${join(folder, "policy.json")}`, `--audit-log-path=${auditLog}`] : []),

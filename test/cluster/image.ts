@@ -69,7 +69,7 @@ export async function buildOnBase(
     await mkdir(root);
     for (const [to, from] of Object.entries(files))
       await cp(from, join(root, to), { recursive: true, dereference: true });
-    // Whoever runs it is not root, and the build may have made the files private.
+    // The user who runs it is not root, and the build may have made the files private.
     await run("chmod", ["-R", "u=rwX,go=rX", "--", root]);
     const layer = await packLayer(root, join(work, "layer.tar"));
     const key = createHash("sha256")

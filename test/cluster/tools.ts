@@ -26,7 +26,7 @@ export function toolFolder(
 
 const sourcesOf = ({ onDemand }: Pick<Recipe, "onDemand">) => join(here, onDemand ? "tools-on-demand" : "tools");
 
-/** A recipe that was asked for: by its name, or, where nobody names any, each that is not only on demand. */
+/** A recipe that was asked for: by its name, or, if none is named, each that is not only on demand. */
 const asked = (recipe: Recipe, names?: string[]) => (names ? names.includes(recipe.name) : !recipe.onDemand);
 
 /**

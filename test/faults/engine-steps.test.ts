@@ -9,7 +9,7 @@ import { MODES, startWay, type Way } from "./dying-way.ts";
 
 /**
  * The controller dies at each of its writes, before the API server has it and after, in the middle of a sync with hooks, waves and something to
- * prune. Whoever comes after it ends the same sync: each hook has run once, what was to go is gone, and nothing else is.
+ * prune. The next controller ends the same sync: each hook has run once, what was to go is gone, and nothing else is.
  */
 const SYNCS = process.env.PROVE ? 5 : 1;
 let w: World;

@@ -60,7 +60,7 @@ test(`${ENTRIES} spoilt entries and lost events are put right by one resync: 0 a
   };
   const before = await versions();
 
-  // A third is believed to hold something else, a third to be gone, a third as it was before somebody's edit whose event is lost.
+  // A third is believed to hold something else, a third to be gone, a third as it was before an edit whose event is lost.
   for (const [i, [key, object]] of [...live.ofApp("truth")].entries()) {
     if (i % 3 === 0) object.data = { rev: "spoilt" };
     else if (i % 3 === 1) live.remove(key, "truth");
@@ -118,7 +118,7 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
     await w.git.commit("far", files(String(minutes), String(minutes)), `${minutes} minutes`);
     skippedMs += minutes * 60_000;
     await w.controller.repositoryChanged(w.git.cloneUrl("far"));
-    // Somebody edits there meanwhile, which nobody sees.
+    // An edit there meanwhile goes unseen.
     for (const name of names.slice(0, 5))
       await w.client.mergePatch(CONFIG_MAP, name, "conf", { data: { rev: "by hand" } });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -129,7 +129,7 @@ test(`cut off for 5, 30 and 120 minutes while ${APPS} applications change: as Gi
     await until(`as Git says after ${minutes} minutes`, async () => right(await there()), 60_000);
     const took = (performance.now() - healed) / 1_000;
     console.log(`${APPS} applications, cut off for ${minutes} min: as Git says after ${took.toFixed(1)} s`);
-    // What was taken out of Git is gone; nothing else was deleted, nor made anew.
+    // What was taken out of Git is gone; nothing else was deleted or created again.
     const after = await there();
     const wrong = [...before].filter(
       ([key, { uid }]) => !key.endsWith(`/extra-${minutes}`) && after.get(key)?.uid !== uid,

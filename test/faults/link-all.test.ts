@@ -104,7 +104,7 @@ test("a sync that is asked for runs once and its end comes back with its id", as
 }, 60_000);
 
 test("a deletion with cascade takes the objects along, though the service is killed on the way", async () => {
-  // In the background, because nobody collects garbage beside this API server.
+  // In the background, because there is no garbage collector beside this API server.
   ok(
     await w.service.api.DELETE("/v1/applications/{id}", {
       params: { path: { id: "web" }, query: { cascade: "background" } },

@@ -167,7 +167,7 @@ test("an agent that was deleted and re-created comes back with a new token and a
   expect(deleted.filter((name) => !gone.has(name))).toEqual([]);
 }, 90_000);
 
-/** A way to the service whose open connections can go silent: nothing passes and nobody is told, while new ones work. */
+/** A way to the service whose open connections can go silent: nothing passes and no error comes, while new ones work. */
 async function startHole(to: number) {
   const near = new Set<Socket>();
   const far = new Map<Socket, Socket>();

@@ -25,7 +25,7 @@ let collector: Daemon;
 const PASSWORD = "canary-of-the-fleet";
 beforeAll(async () => {
   [w, git] = await Promise.all([linkWorld(["agent", "--all"]), startGit()]);
-  // Of all controllers the one that takes along what belongs to somebody who has gone.
+  // Of all controllers only the garbage collector, which deletes what belonged to an object that is gone.
   collector = daemon(toolPath("kubernetes", "kube-controller-manager"), [
     `--kubeconfig=${w.cluster.kubeconfig}`,
     "--controllers=garbage-collector-controller",

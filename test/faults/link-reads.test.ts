@@ -262,7 +262,7 @@ test("an orphan of the application's namespace is shown and nothing can be done 
   const hidden = ok(await read("nobodys", "Secret"));
   expect(hidden).toMatchObject({ live: { data: { password: expect.stringMatching(/^sha256:/) } }, orphan: true });
   expect(JSON.stringify(hidden)).not.toContain(CANARY);
-  // What the project does not look for is nobody's to open: what the cluster makes itself, another namespace, an ignored one.
+  // What the project does not look for stays closed: what the cluster makes itself, another namespace, an ignored one.
   for (const [name, kind, namespace] of [
     ["kube-root-ca.crt"],
     ["default", "ServiceAccount"],

@@ -38,7 +38,7 @@ function run(args) {
     const { type, source, target } = Object.fromEntries(text.split(",").map((part) => part.split("=")));
     const here = type === "volume" ? join(home, "volumes", source) : join(home, "files", source.replaceAll("/", "_"));
     if (type === "volume") mkdirSync(here, { recursive: true });
-    // Whoever is in the container needs no way through the folders above what is mounted.
+    // Users in the container need no access to the folders above what is mounted.
     else copyFileSync(source, here);
     return [target, here];
   });

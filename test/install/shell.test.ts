@@ -1,4 +1,4 @@
-/** The installer for Linux, run for real: as root in a mount namespace with an /etc and an /opt of its own, and as nobody in a folder. */
+/** The installer for Linux, run for real: as root in a mount namespace with an /etc and an /opt of its own, and as the user `nobody` in a folder. */
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -95,7 +95,7 @@ test("a set makes applications, changes them and deletes those it does not make 
   );
   await until(
     () => w.object(CONFIG_MAP, "one", "a"),
-    // Nobody ends a deletion in the foreground here.
+    // A deletion in the foreground does not end here.
     (object) => object === undefined || object.metadata.deletionTimestamp !== undefined,
     "pruned with its application",
   );
@@ -160,7 +160,7 @@ test("nothing is deleted when a generator fails: absence is not deletion", async
     (all) => all.join() === "dir-a,dir-c",
   );
   await repository.commit({ "apps/dir-d/x.yaml": configMap("x", {}) }, "One more");
-  // Somebody asks to look now.
+  // A refresh is asked for.
   const annotations = { "argocd.argoproj.io/application-set-refresh": "true" };
   value(await w.client.mergePatch(APPLICATION_SET, w.namespace, "dirs", { metadata: { annotations } }));
   await until(

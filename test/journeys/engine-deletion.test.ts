@@ -77,7 +77,7 @@ test("hooks before and after a deletion run in their order, also when the contro
     message: expect.stringContaining("1 out of 1 PreDelete hooks failed"),
   });
   expect(await there(CONFIG_MAP, "hooks", "a")).toBe(true);
-  // Whoever deletes the failed one has it run again, here by another controller.
+  // After the failed one is deleted it runs again, here by another controller.
   await w.restart();
   const failed = await w.object(JOB, "hooks", "before");
   value(await w.client.delete(JOB, "hooks", "before", { propagation: "Background" }));

@@ -52,7 +52,7 @@ describe("global projects", () => {
     await w.until("blue", (a) => !outside(a), "permitted");
     value(await w.client.mergePatch(RESOURCES.application, w.namespace, "blue", { operation: sync }));
     await w.until("blue", synced, "Synced");
-    // It denies again, and then it is this project's no more.
+    // It denies again, and then it no longer belongs to this project.
     await project(w, "platform", { namespaceResourceBlacklist: [{ group: "", kind: "ConfigMap" }] });
     await w.until("blue", outside, "refused");
     await project(w, "blue", everything, { tier: "other" });
@@ -74,7 +74,7 @@ describe("global projects", () => {
         "- projectName: lender\n  labelSelector:\n    matchLabels: {borrows: 'yes'}\n- projectName: nobody\n  labelSelector: {}\n",
     });
     await w.until("borrower", synced, "Synced");
-    // Nobody inherits what cannot be read: it may have been a denial.
+    // What cannot be read is not inherited: it may have been a denial.
     await project(w, "lender", { ...everything, destinations: "everywhere" });
     const app = await w.until("borrower", (a) => condition(a, "ProjectInvalid") !== undefined, "refused");
     expect(condition(app, "ProjectInvalid")?.message).toMatch(

@@ -186,7 +186,7 @@ test("a project's account writes, and what it may not write is not written", asy
   await w.git.commit("acting", { "s.yaml": null, "b.yaml": configMap("b", {}) }, "only what it may");
   await w.refresh("acting");
   await w.until("acting", synced);
-  // A destination for which the project names nobody: nobody writes.
+  // A destination for which the project names no account: nothing is written.
   await w.app("actless", {
     repo: "acting",
     project: "acting",

@@ -59,7 +59,7 @@ test.each(["normal", "strict"])(
     await settings(w, "argocd-cm", { "resource.respectRBAC": how });
     await w.until(how, (app) => synced(app) && row(app)?.status === "Synced", "synced");
     expect(await color(how)).toBe("blue");
-    // Nobody tells of it: the next look finds it.
+    // No event tells of it: the next look finds it.
     value(await w.client.mergePatch(SERVICE, how, "web", { spec: { selector: { color: "red" } } }));
     await w.refresh(how);
     await w.settled(async () => (await color(how)) === "blue", "healed");

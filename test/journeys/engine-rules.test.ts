@@ -139,7 +139,7 @@ test("what was applied by another's hand before becomes ours: what Git has no lo
   await w.until("migrate", synced);
   expect((await w.object(CONFIG_MAP, "migrate", "a"))?.data).toEqual({ same: "1" });
   expect((await w.object(CONFIG_MAP, "migrate", "b"))?.data).toEqual({ same: "1" });
-  // Somebody who did not apply keeps what is his.
+  // A writer that did not apply keeps its fields.
   expect((await w.object(CONFIG_MAP, "migrate", "c"))?.data).toEqual({ old: "1", same: "1" });
 });
 
@@ -231,6 +231,6 @@ test("a further attempt goes to the newest commit where that is asked for", asyn
   });
   await w.until("retry-new", (a) => /Retrying attempt #1/.test(a.status?.operationState?.message ?? ""), "retrying");
   const next = await w.git.commit("retry-new", { "s.yaml": bad.replace("99999", "99") }, "a port that exists");
-  // Nobody refreshes: the attempt itself looks.
+  // No refresh is asked for: the attempt itself looks.
   await w.until("retry-new", at(next));
 });

@@ -299,7 +299,7 @@ describe("application sets in other namespaces", () => {
           },
         },
       },
-      // No controller-manager runs, so nobody would end a deletion in the foreground.
+      // No controller-manager runs, so a deletion in the foreground would not end.
       syncPolicy: { preserveResourcesOnDeletion: true },
       ...more,
     };
@@ -320,7 +320,7 @@ describe("application sets in other namespaces", () => {
     await make(w.namespace, ["one", "two"]);
     await make("team-a", ["one", "two"]);
     await w.settled(async () => (await has(w.namespace, "two")) !== undefined, "made at home");
-    // Not enabled yet: nobody looks at it.
+    // Not enabled yet: it is not looked at.
     expect((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status).toBeUndefined();
     await enable("team-*");
     for (const name of ["one", "two"]) {

@@ -64,7 +64,7 @@ test("from label to annotation nothing differs and nothing is pruned; the next s
   await settings(w, "argocd-cm", {});
   expect((await looked("onward")).status?.sync?.status).toBe("Synced");
   expect((await w.object(CONFIG_MAP, "onward", "a"))?.metadata.resourceVersion).toBe(before);
-  // What goes from Git now is marked as nobody's: it stays, whatever this one may prune.
+  // What leaves Git now has no owner's mark: it stays, whatever this one may prune.
   await w.git.commit("onward", { "b.yaml": "" }, "without b");
   const app = await looked("onward");
   expect([app.status?.sync?.status, app.status?.resources?.map(({ name }) => name)]).toEqual(["Synced", ["a"]]);
@@ -137,7 +137,7 @@ test("after a change of the settings nobody takes what another application has, 
   await w.app("first", { repo: "first" });
   await w.until("first", synced);
   await settings(w, "argocd-cm", {});
-  // Who has just begun knows of nobody who wanted it first.
+  // A controller that has just started does not know who wanted it first.
   await w.restart();
   await w.git.createRepository("second", { files: { "a.yaml": configMap("a", { rev: "2" }) } });
   await w.app("second", { repo: "second", destination: { name: "in-cluster", namespace: "first" } });

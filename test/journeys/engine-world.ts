@@ -153,7 +153,7 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
           project: "default",
           source: { repoURL: git.cloneUrl(repository), path, targetRevision: "main" },
           destination: { name: "in-cluster", namespace: name },
-          // No controller-manager runs, so nobody would end a deletion in the foreground.
+          // No controller-manager runs, so a deletion in the foreground would not end.
           syncPolicy: {
             automated: { prune: true, selfHeal: true },
             syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],

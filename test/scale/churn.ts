@@ -143,7 +143,7 @@ async function change(hook: { url: string; secret: string }, lasting: string[]):
     await i.when(`${name} is gone`, () => !i.apps.has(name));
   }
 
-  // Tasks to their end, and calls that nobody signed.
+  // Tasks to their end, and unsigned calls.
   const tasks = await Promise.all(
     [1, 2, 3].map(() => api.POST("/v1/tasks", { body: { kind: "shell.run", params: { script: "true" } } as never })),
   );

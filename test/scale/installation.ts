@@ -172,7 +172,7 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
   return made;
 }
 
-/** The API server takes two seconds for the first event of a kind that was defined a moment ago: nobody's applications are. */
+/** The API server takes two seconds for the first event of a kind that was defined a moment ago; a user's applications are not that new. */
 async function first({ app, apps, when, client }: Installation): Promise<void> {
   await app("first", "nowhere", "x");
   await when("the first application is looked at", () => (apps.get("first")?.status?.conditions ?? []).length > 0);

@@ -132,7 +132,7 @@ function cpuMs(): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
-/** What one hostile call costs the service when nobody else calls: the processor time of a window, less that of a window without a flood. */
+/** What one hostile call costs the service when there are no other callers: the processor time of a window, less that of a window without a flood. */
 async function costOf(sort: string, value: string): Promise<number> {
   const idle = cpuMs();
   await setTimeout(WINDOW_MS);

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 export interface FrontOptions {
   /** Port of the server behind it. */
   to: number;
-  /** The only header by which one gets through; without a challenge, so whoever waits for one does not. */
+  /** The only header by which one gets through; without a challenge, so a client that waits for one does not pass. */
   authorization?: string;
   /** PEM texts; with `clients` only who has a certificate of that authority gets through. */
   tls?: { certificate: string; key: string; clients?: string };

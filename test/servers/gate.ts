@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A door in the way to a server on this machine, that can be shut: what was open is cut, and nobody gets in. */
+/** A door in the way to a server on this machine, that can be shut: what was open is cut, and no client gets in. */
 export interface Gate {
   readonly port: number;
   shut(): void;

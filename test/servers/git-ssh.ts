@@ -112,7 +112,7 @@ export function keyLine(publicKey: string, script: string, args: string[]): stri
   return `restrict,command="sh ${[script, ...args].join(" ")}" ${publicKey}\n`;
 }
 
-/** The machine's users, and the two that sshd needs: its own, and `git`, who is whoever owns the repositories. */
+/** The machine's users, and the two that sshd needs: its own, and `git`, which is the owner of the repositories. */
 export function users(passwd: string, uid: number): string {
   const others = passwd.split("\n").filter((row) => row && !/^(git|sshd):/.test(row));
   return [...others, "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin", `git:*:${uid}:${uid}::/:/bin/sh`, ""].join(

@@ -58,7 +58,7 @@ export interface ServerOptions {
   port?: number;
   /** Keeps the repositories in a folder of the caller's. */
   root?: string;
-  /** A push to a repository that is not there makes it, for whoever these options let in. */
+  /** A push to a repository that is not there makes it, for those whom these options let in. */
   onPush?: RepositoryOptions;
 }
 
@@ -91,7 +91,7 @@ export async function startGit(options: ServerOptions = {}): Promise<GitServer> 
     return repository;
   };
 
-  /** What a request is about; a push by somebody who may makes it. */
+  /** What a request is about; a permitted push makes it. */
   const wanted = async (name: string | undefined, request: IncomingMessage): Promise<Entry | undefined> => {
     const { onPush } = options;
     if (name === undefined || entries.has(name) || !onPush || !NEW_NAME.test(name) || name.endsWith(".git"))

@@ -23,7 +23,7 @@ export interface Gpg {
   /** Takes it out of force for ever. */
   revoke(key: string): Promise<void>;
   armoured(key: string): Promise<string>;
-  /** Signs the tip of a branch anew and moves the branch to it; tells the new commit. */
+  /** Signs the tip of a branch again and moves the branch to it; returns the new commit. */
   signTip(repository: BareRepository, key: string, options?: Signing & { branch?: string }): Promise<string>;
   /** An annotated tag, signed. */
   signTag(repository: BareRepository, key: string, tag: string, target: string, options?: Signing): Promise<void>;
@@ -70,7 +70,7 @@ export async function startGpg(): Promise<Gpg> {
     revoke: async (key) => {
       const folder = join(home, "openpgp-revocs.d");
       const file = (await readdir(folder)).find((name) => name.startsWith(key))!;
-      // gpg puts a colon in front, so that nobody imports it by mistake.
+      // gpg puts a colon in front, so that it is not imported by mistake.
       const text = (await readFile(join(folder, file), "utf8")).replace(/^:-----BEGIN/m, "-----BEGIN");
       await gpg(["--import"], text);
     },

@@ -154,7 +154,7 @@ function newestPostgres(root = "/usr/lib/postgresql"): string | undefined {
   return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
 }
 
-/** Whom to run as: nobody else than ourselves unless we are root, which PostgreSQL refuses. */
+/** The user to run as: our own, unless that is root, which PostgreSQL refuses. */
 export function unprivileged(uid: number, passwd: string): { uid: number; gid: number } | undefined {
   if (uid !== 0) return undefined;
   const rows = passwd.split("\n").map((row) => row.split(":"));

@@ -32,7 +32,7 @@ export interface Registry {
   /** Path of the PEM file a client has to trust; only with `tls`. */
   readonly ca?: string;
   repositories(): Promise<string[]>;
-  /** Sorted; empty for a repository that nobody has pushed to. */
+  /** Sorted; empty for a repository without a push. */
   tags(repository: string): Promise<string[]>;
   /** What a tag or digest names: an image's manifest, an index or an artifact's. Undefined when it is not there. */
   manifest(repository: string, reference: string): Promise<Manifest | undefined>;
@@ -97,7 +97,7 @@ export async function startRegistry({ users = {}, tls = false, program }: Regist
         dispatcher,
         signal: AbortSignal.timeout(30_000),
       });
-    // Without this setting it looks for somebody who collects traces.
+    // Without this setting it looks for a collector of traces.
     const server = daemon(program, ["serve", join(dir, "config.yml")], {
       env: { OTEL_TRACES_EXPORTER: "none", HOME: dir },
     });

@@ -72,7 +72,7 @@ export interface Daemon {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Somebody else than root, who may be let to read files that only root can: those of root's cache. */
+/** Another user than root, who may be allowed to read files that only root can: those of root's cache. */
 export interface User {
   uid: number;
   gid: number;

@@ -20,7 +20,7 @@ import { applicationFaults, ignoreFaults } from "./application.ts";
 const DEPTH = 40;
 const unless = (check: Check) => (text: string) => (isTemplate(text) ? undefined : check(text));
 
-/** What is wrong with the texts and names of a set: fields that there are not, templates, patterns and what its applications will have. */
+/** Errors in the texts and names of a set: unknown fields, templates, patterns and the fields of its applications. */
 export function setFaults(spec: Json): Fault[] {
   const check = spec.goTemplate === false ? plainTemplateFault : goTemplateFault;
   const generators = Array.isArray(spec.generators) ? spec.generators : [];
@@ -81,7 +81,7 @@ function templateFaults(template: unknown, at: string, check: Check): Fault[] {
   if (!isObject(template)) return [];
   const metadata = objectIn(template, "metadata");
   return [
-    // What stands beside `metadata` and `spec` is refused with the set's other rules.
+    // Fields beside `metadata` and `spec` are refused with the set's other rules.
     ...unknownFields({ metadata: template.metadata, spec: template.spec }, TEMPLATE_FIELDS, at),
     ...texts(template, at, check, 0),
     ...labelFaults(objectIn(metadata, "labels"), `${at}/metadata/labels`, isTemplate),

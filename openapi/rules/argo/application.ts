@@ -6,7 +6,7 @@ import { kindFaults } from "./kinds.ts";
 import { sourceFaults } from "./sources.ts";
 import { contradictions, syncOptionFault } from "./sync-options.ts";
 
-/** What is wrong with the texts of an application. `skip` texts are known only when they are filled in: those of a set's template. */
+/** Errors in the texts of an application. `skip` texts are known only later: those of a set's template. */
 export function applicationFaults(spec: Json, at = "", skip: (text: string) => boolean = () => false): Fault[] {
   const unless = (check: (text: string) => string | undefined) => (text: string) =>
     skip(text) ? undefined : check(text);
@@ -35,7 +35,7 @@ export function applicationFaults(spec: Json, at = "", skip: (text: string) => b
   return faults;
 }
 
-/** What is wrong with one rule of `ignoreDifferences`. */
+/** Errors in one rule of `ignoreDifferences`. */
 export function ignoreFaults(rule: Json, at: string, skip: (text: string) => boolean = () => false): Fault[] {
   const unless = (check: (text: string) => string | undefined) => (text: string) =>
     skip(text) ? undefined : check(text);

@@ -1,6 +1,6 @@
 /** The reserved name of the cluster that an agent runs in. No cluster can be registered under it. */
 export const HOME_NAME = "in-cluster";
-/** The address that stands for this cluster in the ecosystem. */
+/** The ecosystem's address of the home cluster. */
 export const HOME_SERVER = "https://kubernetes.default.svc";
 
 const HOME_HOSTS = new Set([
@@ -31,7 +31,7 @@ export function isHomeAddress(address: string, env: PodEnvironment = {}): boolea
   const { KUBERNETES_SERVICE_HOST: own, KUBERNETES_SERVICE_PORT: ownPort = "443" } = env;
   if (!own || host !== canonicalHost(URL.parse(`https://${own.includes(":") ? `[${own}]` : own}`)?.hostname ?? own))
     return false;
-  // No port and http mean the port that Pods are told: nothing else is served in plain text there.
+  // Without a port, http means the port in the Pods' environment: nothing else is served in plain text there.
   const port = url.port || (url.protocol === "https:" ? DEFAULT_PORTS["https:"]! : ownPort);
   return port === ownPort;
 }

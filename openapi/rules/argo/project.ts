@@ -13,7 +13,7 @@ const KINDS = [
   "namespaceResourceBlacklist",
 ] as const;
 
-/** What is wrong with the texts of an app project: patterns, schedules, kinds and the policies of roles. */
+/** Errors in the texts of an app project: patterns, schedules, kinds and the policies of roles. */
 export function projectFaults(spec: Json): Fault[] {
   const faults = [
     ...textFaults(spec, "sourceRepos", "", addressGlobFault),

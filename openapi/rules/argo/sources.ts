@@ -5,7 +5,7 @@ import { labelFaults, selectorTextFault } from "../labels.ts";
 /** A text that Argo CD fills in before it is used, as `$ARGOCD_APP_NAME`. */
 const filled = (text: string): boolean => text.includes("$");
 
-/** What is wrong with the texts of a source: images, parameters, versions, patterns. `skip` texts are known only later. */
+/** Errors in the texts of a source: images, parameters, versions, patterns. `skip` texts are known only later. */
 export function sourceFaults(source: Json, at: string, skip: (text: string) => boolean): Fault[] {
   const unless = (check: (text: string) => string | undefined) => (text: string) =>
     skip(text) || filled(text) ? undefined : check(text);

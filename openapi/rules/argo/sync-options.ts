@@ -55,7 +55,7 @@ const EXCLUDE: readonly (readonly [a: string, b: string, why: string])[] = [
   ],
 ];
 
-/** What is wrong between the options of one list: the same option with two values, or two that exclude each other. */
+/** Conflicts between the options of one list: the same option with two values, or two that exclude each other. */
 export function contradictions(options: readonly unknown[]): { index: number; detail: string }[] {
   const first = new Map<string, string>();
   return options.flatMap((option, index) => {

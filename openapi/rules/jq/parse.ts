@@ -8,7 +8,7 @@ export const FORMATS = new Set("@text @json @html @uri @urid @csv @tsv @sh @base
 const KEYWORDS = new Set("and or then elif else end as def reduce foreach catch import include".split(" "));
 const UPDATES = ["=", "|=", "+=", "-=", "*=", "/=", "%=", "//="];
 
-/** Reads an expression; what is wrong with it is thrown. */
+/** Reads an expression; throws its errors. */
 export function parseJq(text: string): Jq {
   if (text.length > MAX_LENGTH) throw new Error(`the expression is longer than ${MAX_LENGTH} characters`);
   return whole(new Cursor(tokens(text)));
@@ -219,7 +219,7 @@ class Parser implements Reader {
   #path(): Jq {
     const { cursor } = this;
     let found = this.#term();
-    // What stands in parentheses is forgiven as a whole.
+    // `?` after parentheses covers all that is in them.
     let isStep = false;
     for (;;) {
       const forgives = cursor.forgives();

@@ -9,7 +9,7 @@ export interface ShapeFault {
 
 // As many as an answer tells; more would only cost time.
 const MOST = 20;
-// A list of more names helps nobody.
+// A list of more names does not help.
 const MOST_KNOWN = 12;
 
 /**
@@ -37,7 +37,7 @@ function look(schema: Schema, value: unknown, at: string, deref: (ref: string) =
   const add = (name: string, detail: string) => {
     if (found.length < MOST) found.push({ pointer: `${at}/${escaped(name)}`, detail });
   };
-  // What is unknown stands first: it is often the misspelt name of what is missing.
+  // Unknown fields come first: they are often misspelt names of missing ones.
   if (whole.closed)
     for (const name of Object.keys(object))
       if (!whole.properties.has(name)) add(name, unknown(name, [...whole.properties.keys()]));

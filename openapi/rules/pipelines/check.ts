@@ -6,12 +6,12 @@ import { type Expression, expressionsOf, parseTemplate, splitParams } from "./ex
 import { ancestorsOf, findCycle, needsOf, type PipelineSpec, type PipelineStep } from "./graph.ts";
 import { inputFaults } from "./inputs.ts";
 
-/** What is wrong with the order of a pipeline, with its conditions and with what its texts name. */
+/** Errors in the order of a pipeline, in its conditions and in the names in its texts. */
 export function pipelineFaults(spec: PipelineSpec): Fault[] {
   return [...inputFaults(spec), ...checkOrder(spec), ...spec.steps.flatMap((step, i) => checkStep(spec, step, i))];
 }
 
-/** What does not fit the kinds of the steps, whose texts may get values later. */
+/** Parameters that do not fit the kinds of the steps, whose texts may get values later. */
 export function stepParamFaults(spec: PipelineSpec): Fault[] {
   return spec.steps.flatMap(({ task, approval }, i) =>
     task?.params && !approval

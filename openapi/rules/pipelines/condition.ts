@@ -6,7 +6,7 @@ import { type Expression, expressionAt } from "./expression.ts";
  *   comparison = operand ( "==" | "!=" ) operand
  *   operand    = "text" | 'text' | ${…}
  *
- * Everything is compared as text; what has no value is the empty text.
+ * Everything is compared as text; a missing value is the empty text.
  */
 export interface Condition {
   /** Any of these lists of comparisons must hold as a whole. */

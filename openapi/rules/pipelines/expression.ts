@@ -7,7 +7,7 @@
  *   ${steps.ID.task}              the id of its task, as `artifact` takes it
  *   ${run.id}                     the run itself
  *   ${secret:…}                   left to the delegate, as is its escape $${secret:…}
- *   ${HOME}, ${X:-y}              left to the shell: a name without a dot is none of ours
+ *   ${HOME}, ${X:-y}              left to the shell: a name without a dot is not one of ours
  *   $${                           the two characters ${
  *
  * A script is no such text: see `splitParams`.
@@ -17,7 +17,7 @@ export type Expression =
   | { of: "step"; step: string; field: "outputs" | "state" | "task"; path: string[]; text: string; at: number }
   | { of: "run"; text: string; at: number };
 
-/** What stands as it is, and what is to be put in. */
+/** Literal parts and expressions. */
 export type Piece = string | Expression;
 export type Parsed = { pieces: Piece[] } | { fault: string };
 
@@ -58,7 +58,7 @@ export function parseTemplate(text: string): Parsed {
   return { pieces };
 }
 
-/** The expression that begins at a place, or what is wrong with it. */
+/** The expression that begins at a place, or its error. */
 export function expressionAt(text: string, at: number): Expression | string {
   const [whole, path] = FORM.exec(text.slice(at, at + LONGEST)) ?? [];
   const column = `column ${at + 1}`;

@@ -2,7 +2,7 @@ import { patternMatcher } from "../../pattern-match.ts";
 import { type Fault, step as segment } from "../fault.ts";
 import type { PipelineSpec } from "./graph.ts";
 
-/** What is wrong with the patterns of inputs, and with defaults that do not fit them. */
+/** Errors in the patterns of inputs, and defaults that do not fit them. */
 export function inputFaults({ inputs = {} }: PipelineSpec): Fault[] {
   const fitsPattern = patternMatcher();
   return Object.entries(inputs).flatMap(([name, input]) => {

@@ -117,6 +117,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   "gitops.revertPR": (p, at) => one(p, at, ["number", "commit"]),
 };
 
-/** What is wrong between fields of a kind's parameters, whose form has been checked before. */
+/** Conflicts between fields of a kind's parameters, whose form has been checked before. */
 export const fieldFaults = (kind: string, params: unknown, isLater: Later): Fault[] =>
   within(params, (of) => RULES[kind]?.(of, "", isLater) ?? []);

@@ -47,7 +47,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What does not fit the parameters of a kind of task: unknown and missing names, values of another type or form, fields that do not go
+ * Errors in the parameters of a kind of task: unknown and missing names, values of another type or form, fields that do not go
  * together. `skip` texts get their values later. The service asks before its validator does, Terraform's provider when it validates.
  */
 export function paramFaults(kind: string, params: unknown, skip: (text: string) => boolean = () => false): Fault[] {

@@ -1,6 +1,6 @@
 /** What a reference to a secret begins with: `${secret:SOURCE/PATH#KEY}`. */
 export const BEGIN = "${secret:";
-/** What stands for these characters themselves. */
+/** The escape for these characters. */
 export const ESCAPED = `$${BEGIN}`;
 const LONGEST = 1_024;
 const FORM =
@@ -31,7 +31,7 @@ function isWellFormed(text: string): boolean {
 const SCRIPTS = ["shell.run", "powershell.run"];
 
 /**
- * Why a text may not hold the references that it holds; undefined when it may, or holds none. They stand in free texts only: where a value has a
+ * Why a text may not hold its references; undefined when it may, or has none. References are allowed in free texts only: where a value has a
  * form of its own, a reference cannot be checked against it.
  */
 export function referenceFault(

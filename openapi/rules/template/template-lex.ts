@@ -1,4 +1,4 @@
-/** What was asked of a template and cannot be had; the message is for the user. */
+/** An error of a template; the message is for the user. */
 export class TemplateError extends Error {}
 
 export type TemplateToken =
@@ -120,7 +120,7 @@ function stringLength(source: string, at: number, quote: string, fail: (why: str
 
 export const lineOf = (source: string, at: number): number => source.slice(0, at).split("\n").length;
 
-/** The text of a quoted Go string; undefined where its escapes are none. */
+/** The text of a quoted Go string; undefined when its escapes are wrong. */
 export function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   if (quoted[0] === "`") return inside.replaceAll("\r", "");

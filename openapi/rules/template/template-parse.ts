@@ -188,7 +188,7 @@ class Parser {
     if (kind === "range") this.#ranges--;
     const node: Node = { kind, pipe, body, at, source: pipe.source };
     if (end === "else") {
-      // `else if` and `else with` stand for one more, ended by the same `end`.
+      // `else if` and `else with` begin another block, ended by the same `end`.
       const word = this.#solid();
       if (word.kind === "keyword" && word.text === kind && kind !== "range") {
         if (++this.#depth > MAX_DEPTH) throw this.#fail("nested too deeply");

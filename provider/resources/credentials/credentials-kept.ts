@@ -22,7 +22,7 @@ export function checkKeptCredentials(
 ): void {
   const { config, prior, planned } = change;
   if (!prior || !keepsCredentials(noun.schema, change)) return;
-  // What is not known yet is checked when it is applied.
+  // Unknown values are checked at apply.
   if (Object.keys(spec).some((name) => hasUnknown(planned.get(name) ?? null))) return;
   const [before, now] = [toSpec(spec, prior), toSpec(spec, planned)];
   if (keepsNothing(before, now)) return;

@@ -17,7 +17,7 @@ interface Need {
   readonly client: Client;
   readonly attributes: Attributes;
   readonly config: ValueMap;
-  /** What is sent together with the credentials; they are sealed for its addresses. */
+  /** The spec that is sent with the credentials, which are sealed for its addresses. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly place: Place;
   readonly limit: Limit;

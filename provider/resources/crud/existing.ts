@@ -9,7 +9,7 @@ import { ATTEMPTS, type ResourceKind, stateOf } from "./kind.ts";
 /** Attributes named in a message. */
 const SHOWN = 5;
 
-/** An object that stands where one was to be created, and the attributes in which it is not what was planned. */
+/** An existing object in the place of a planned one, and the attributes in which the two differ. */
 interface Existing {
   readonly stored: Stored;
   readonly differs: readonly string[];
@@ -29,7 +29,7 @@ type Found =
 
 /**
  * What becomes of a creation whose place is taken. The object is ours when an answer got lost on the way, and when the user says that an apply
- * was killed (`OUTPOST_RECOVER`); either way only if it is exactly what was sent. Nothing else tells it from one that another state holds.
+ * was killed (`OUTPOST_RECOVER`); either way only if it is exactly what was sent. Nothing else distinguishes it from one that another state holds.
  */
 export async function takeExisting(kind: ResourceKind, refused: Refused, refusal: Reply<Stored>): Promise<Found> {
   const { client, place, body, limit } = refused;
@@ -64,7 +64,7 @@ function isAsPlanned(existing: Existing | undefined): existing is Existing {
   return existing?.differs.length === 0 && existing.stored.deletionRequestedAt === undefined;
 }
 
-/** Says what stands there and every way to go on. */
+/** The message about the existing object, with every way out. */
 export function reportExisting(
   { noun }: ResourceKind,
   place: Place,

@@ -20,7 +20,7 @@ export interface ResourceHooks {
   replaced?(client: Client, place: Place): void;
 }
 
-/** What is known of a noun, worked out once from its schema. */
+/** The facts of a noun, computed once from its schema. */
 export interface ResourceKind {
   readonly noun: Noun;
   readonly ways: ResourceHooks;

@@ -14,7 +14,7 @@ interface Written {
   readonly stored: Stored;
   readonly planned: ValueMap;
   readonly limit: Limit;
-  /** What was done, for messages. */
+  /** The action, for messages. */
   readonly action: string;
   readonly created: boolean;
 }

@@ -31,7 +31,7 @@ export async function update(
     context,
   ];
   const move = isMove(attributes, planned, prior);
-  // Another agent cannot open what is sealed to the one before.
+  // Another agent cannot open credentials that are sealed to the former one.
   const renew =
     kind.hasCredentials &&
     (move || !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null));

@@ -10,7 +10,7 @@ import type { Noun } from "../noun.ts";
 import { noSuch } from "../references/missing.ts";
 import { fromSpec } from "../spec.ts";
 
-/** Objects of one data source. A plan and a state hold each of them, and nobody reads more in a plan. */
+/** Objects of one data source. A plan and a state hold each of them, and a person cannot read more in a plan. */
 const MOST = 1_000;
 
 interface Summary {

@@ -47,7 +47,7 @@ export function createDataSource(noun: Noun, status?: Attribute): DataSource<Cli
   };
 }
 
-/** Everything computed but the id and its scope; what only the configuration of a resource has is left out. */
+/** All attributes computed but the id and its scope, without those that exist only in a resource's configuration. */
 function dataSchema({ schema, type }: Noun, status: Attribute | undefined): Schema {
   const attributes = Object.entries({ ...schema.attributes, ...(status ? { status } : {}) })
     .filter(([, a]) => !a.writeOnly && !a.local)

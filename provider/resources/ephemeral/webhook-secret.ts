@@ -27,7 +27,7 @@ const attributes: Attributes = {
   },
 };
 
-/** What a host of repositories is told. It exists only while Terraform runs, so it goes into a write-only argument and is in no plan and no state. */
+/** The address and secret for a Git host. It exists only while Terraform runs, so it goes into a write-only argument and is in no plan and no state. */
 export const webhookSecret: EphemeralResource<Client> = {
   schema: {
     description: "The address and the secret of a webhook, to enter at the host. The secret is kept nowhere.",

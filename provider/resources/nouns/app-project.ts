@@ -37,6 +37,6 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   });
 }
 
-/** Not left out and not empty; what is not known yet may be something. */
+/** Set and not empty; an unknown value may be set. */
 const isSome = (value: Value | undefined): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);

@@ -54,7 +54,7 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   strategy(config, diagnostics);
 }
 
-/** What is wrong with one generator; its own template may leave out what the set's has. */
+/** Errors in one generator; its own template may omit what the set's template has. */
 function generatorFault(one: JsonObject, depth: number, at = ""): string | undefined {
   const names = Object.keys(one);
   const kinds = names.filter((name) => GENERATORS.includes(name));
@@ -92,7 +92,7 @@ const namesProject = (template: JsonObject | undefined): boolean =>
   template === undefined ||
   (isObject(template.spec) && template.spec.project !== undefined && template.spec.project !== "");
 
-/** A patch, a generator's own template, or what is not known yet may bring the name. */
+/** A patch, a generator's own template or an unknown value may supply the name. */
 const mayName = (config: ValueMap): boolean => given(config, "template_patch") || mayBringTemplate(config);
 
 function mayBringTemplate(config: ValueMap): boolean {
@@ -131,7 +131,7 @@ function strategy(config: ValueMap, diagnostics: Diagnostics): void {
     );
 }
 
-/** The object that a text says; the schema itself says what is wrong with a text that says none. */
+/** The object in a text; for any other text the schema gives the error. */
 function objectOf(text: string): JsonObject | undefined {
   try {
     const json = parseJson(text);

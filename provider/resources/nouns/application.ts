@@ -9,7 +9,7 @@ import { createResource } from "../crud/resource.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication, explain: explained });
 
-/** What the contract says in words: which fields exclude each other. The service checks what is unknown at plan time. */
+/** The contract's rules in words: which fields exclude each other. The service checks values that are unknown at plan time. */
 function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const [source, sources] = [config.get("source") ?? null, config.get("sources") ?? null];
   exactlyOne(config, ["source", "sources"], root, diagnostics);

@@ -7,7 +7,7 @@ import type { Noun } from "../noun.ts";
 import { placeOf, printPlace, resolveReference } from "../scope.ts";
 import { hintFor } from "./missing.ts";
 
-/** Something that an object refers to: where it is said, what was written, and which object is meant. */
+/** A reference of an object: its place, its text, and the object that it means. */
 interface Reference {
   readonly path: Path;
   readonly text: string;
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /**
  * Checks what a plan refers to. A change of an object that exists is refused when something is missing: otherwise it would fail halfway, and a
  * replacement would have deleted the object by then. A new object only gets a warning, as another configuration may create what it needs.
- * What the same plan creates counts as there; what is not known yet is left to the apply.
+ * Objects that the same plan creates count as existing; unknown values are checked at apply.
  */
 export async function checkReferences(
   noun: Noun,

@@ -5,7 +5,7 @@ import type { Client, Place } from "../../client/client.ts";
 const ASK_MS = 5_000;
 const MOST_NAMES = 200;
 
-/** What is said of an object that is not there: where it was looked for, and what was probably meant. */
+/** The message for a missing object: where it was looked for, and what was probably meant. */
 export async function noSuch(client: Client, word: string, place: Place, signal: AbortSignal): Promise<string> {
   return `There is no ${word} \`${place.id}\` ${whereOf(place)}.${await hintFor(client, place, place.id, signal)}`;
 }

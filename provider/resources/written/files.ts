@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** Bounds of what is read: far above any configuration that people write. */
+/** Bounds of the files that are read: far above any real configuration. */
 const MOST_FILES = 1_000;
 const MOST_BYTES = 1024 * 1024;
 

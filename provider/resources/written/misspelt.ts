@@ -143,7 +143,7 @@ class Reader {
   }
 }
 
-/** What is said of one. */
+/** The message about one. */
 export function printMisspelt(file: string, { name, within, line, hint }: Misspelt): string {
   return `\`${print(within)}\` has no attribute \`${name}\` (${file} line ${line}). Terraform drops it, as if it were not there.${hint}`;
 }

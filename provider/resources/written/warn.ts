@@ -22,7 +22,7 @@ export class Watch {
     const found = this.#of(type, attributes);
     const mine = found.filter(({ written }) => written.id === undefined || written.id === id);
     for (const one of mine) {
-      // A resource whose id is worked out is not known again: its names are told once, by their lines.
+      // A resource with a computed id cannot be recognised again: its names are reported once, by their lines.
       if (one.written.id === undefined) found.splice(found.indexOf(one), 1);
       for (const misspelt of one.written.misspelt) say(one.file, misspelt, one.written.id !== undefined, diagnostics);
     }

@@ -28,7 +28,7 @@ export interface SetControllerOptions {
   /** What a project demands of a repository's commits. */
   integrity?(url: string, project?: string): Integrity | undefined;
   allowedProviders?: readonly string[];
-  /** Somebody in this process who follows the applications already; without it they are watched. */
+  /** A part of this process that follows the applications already; without it they are watched. */
   applications?(on: {
     replace(items: KubeObject[]): void;
     change(type: string, object: KubeObject): void;
@@ -44,7 +44,7 @@ export interface SetControllerOptions {
 // A change of one set comes with several events.
 const DEBOUNCE_MS = 50;
 const STOP_MS = 8_000;
-// Every call of every host is news for a plugin: however many there are, it is one question in this time.
+// Every call of every host may concern a plugin: it is asked at most once in this time.
 const PLUGIN_MS = 3_000;
 // A timer of more than 24 days ends at once.
 const MAX_DELAY_MS = 86_400_000;
@@ -159,7 +159,7 @@ export class SetController {
       seen: (object) => this.#seenSet(object as ApplicationSet),
       gone: (name) => this.#goneSet(name),
     });
-    // Where the kind is not installed there are no sets; the watch goes on asking.
+    // Where the kind is not installed there are no sets; the watch keeps trying.
     return this.#watches.watch(APPLICATION_SET, undefined, { ...on, failed: () => undefined }, scope);
   }
 
@@ -196,11 +196,11 @@ export class SetController {
     };
   }
 
-  /** Looks at a set again, and asks its generators anew. */
+  /** Looks at a set again, and asks its generators again. */
   ask(name: string): void {
     this.#given.delete(name);
     const running = this.#running.get(name);
-    // What is being asked for at this moment may be from before.
+    // A request on its way may return an older state.
     if (running) running.stale = true;
     this.add(name);
   }
@@ -225,7 +225,7 @@ export class SetController {
     this.#timers.set(name, { at, timer: setTimeout(() => this.#run(name), delayMs) });
   }
 
-  /** Somebody says that a repository has changed: sets that read it look again, and those that ask a plugin soon. */
+  /** A hint that a repository has changed: sets that read it look again, and those that ask a plugin soon. */
   repositoryChanged(url: string): void {
     for (const [name, { set }] of this.#sets) {
       if (concerns(set.spec, url)) this.ask(name);
@@ -271,7 +271,7 @@ export class SetController {
         until === undefined || next === undefined ? next : Math.max(20, Math.min(next, until + 20 - Date.now()));
       if (due !== undefined && this.#sets.has(name)) this.add(name, due);
     } catch (error) {
-      // A bug, or a specification of a shape nobody thought of: this set waits and says so, the others go on.
+      // A bug, or a specification of an unexpected shape: this set waits and says so, the others go on.
       const { message, stack } = error as Error;
       this.#options.log.error({ applicationSet: name, error: stack }, "reconcile threw");
       const said = failed("InternalError", `this set cannot be worked on: ${message}`, false);

@@ -42,7 +42,7 @@ const SIMPLE: Record<Exclude<GeneratorName, "matrix" | "merge">, Generate> = {
   plugin,
 };
 
-/** Every application that a set's generators and template make. One that cannot be made fails all: what is missing must not look deleted. */
+/** Every application that a set's generators and template make. If one cannot be made, all fail: a missing application must not look deleted. */
 export async function generate(
   name: string,
   spec: ApplicationSetSpec,

@@ -2,13 +2,13 @@ import { Gauge, Histogram, Registry } from "prom-client";
 import { setOf } from "./reconcile/application.ts";
 import type { ApplicationSet } from "./types.ts";
 
-/** What metrics look at when somebody asks for them. */
+/** What a scrape of the metrics reads. */
 export interface Sets {
   sets(): Iterable<ApplicationSet>;
   applications(): Iterable<Parameters<typeof setOf>[0]>;
 }
 
-/** What is measured of sets, under the names dashboards for Argo CD already know. `labels` are those of sets that may be shown. */
+/** The metrics of sets, under the names that dashboards for Argo CD know. `labels` lists the labels to show. */
 export class SetMetrics {
   readonly registry = new Registry();
   readonly #reconcile: Histogram<"namespace" | "name">;

@@ -1,6 +1,6 @@
 import type { ContentCache } from "./cache.ts";
 
-/** Keeps the values used last, up to a number of bytes of their JSON. Values are shared, not copied: nobody may change one. */
+/** Keeps the values used last, up to a number of bytes of their JSON. Values are shared, not copied: callers must not change them. */
 export class MemoryCache implements ContentCache {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, { value: unknown; bytes: number }>();

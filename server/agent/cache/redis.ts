@@ -9,7 +9,7 @@ const TTL_SECONDS = 24 * 3_600;
 // A cache that is slow is worse than none.
 const DEADLINE_MS = 500;
 
-/** Shared by the replicas of the repo server; what was used last stays in this process too. Redis away means only a miss. */
+/** Shared by the replicas of the repo server; the values used last stay in this process too. Without Redis every read is a miss. */
 export class RedisCache implements ContentCache {
   readonly #redis: Redis;
   readonly #near = new MemoryCache(32_000_000);
@@ -24,7 +24,7 @@ export class RedisCache implements ContentCache {
       enableOfflineQueue: false,
       retryStrategy: (times) => Math.min(5_000, 100 * 2 ** times),
     });
-    // Each failing command says so itself; without a listener every attempt to connect would be printed.
+    // Each failing command has its own error; without a listener every failed connection would be printed.
     this.#redis.on("error", () => {});
   }
 

@@ -150,7 +150,7 @@ export const META = {
   generatePaths: "argocd.argoproj.io/manifest-generate-paths",
   /** The service's generation of the object, echoed in `status.observedGeneration`. */
   generation: "outpost.dev/generation",
-  /** What a person asks to be done with one object, and what became of it. */
+  /** An action on one object that a person asked for, and its result. */
   resourceAction: "outpost.dev/resource-action",
   resourceActionResult: "outpost.dev/resource-action-result",
 } as const;
@@ -184,7 +184,7 @@ export const listedOf = ({ status }: Application): Set<string> =>
 export const hasSeveral = ({ spec }: Pick<Application, "spec">): boolean =>
   !spec.sourceHydrator && Boolean(spec.sources?.length);
 
-/** The branch that somebody else renders into. */
+/** The branch that the user's pipeline renders into. */
 const hydratedSource = ({ drySource, syncSource }: SourceHydrator): Source => ({
   repoURL: syncSource?.repoURL || drySource?.repoURL,
   path: syncSource?.path,

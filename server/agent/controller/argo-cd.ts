@@ -89,7 +89,7 @@ export async function whileAlone(options: AloneOptions, work: (signal: AbortSign
     if (found.kind === "done") return found.value;
     if (found.kind === "stop")
       log.warn({ reason: found.reason }, `it cannot be seen whether Argo CD runs here: ${found.message}`);
-    // An API server that is away says nothing about Argo CD: what was true stays true.
+    // While the API server is away, the last known answer about Argo CD stays.
     return found.kind === "stop" ? undefined : told;
   };
   while (!signal.aborted) {

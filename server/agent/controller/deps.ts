@@ -20,7 +20,7 @@ export interface Deps {
   home: KubeClient;
   namespace: string;
   repo: RepoApi;
-  /** Renders charts that look things up; without it there is nobody to. */
+  /** Renders charts that look things up; without it such charts are refused. */
   lookup?: ChartLookup;
   /** How charts read as an account, where the program may not simply act as one. */
   readAs?: ReadAs;

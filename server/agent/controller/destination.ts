@@ -14,7 +14,7 @@ import { appLabel } from "./tracking.ts";
 
 export const IN_CLUSTER = HOME_SERVER;
 
-/** One cluster applications go to, and what is known of it. */
+/** One destination cluster, and what is known of it. */
 export interface Destination {
   id: string;
   server: string;
@@ -34,7 +34,7 @@ export interface Destination {
   /** Why the application's project does not permit an object; undefined when it does. */
   refuse?(object: KubeObject, resource?: Resource): string | undefined;
   live: Live;
-  /** Takes over what another engine applied there. */
+  /** Takes over the objects that another engine applied there. */
   adoption: Adoption;
   /** What holds for all applications. */
   settings: Settings;
@@ -44,13 +44,13 @@ export interface Destination {
   skipped?: boolean;
   /** Whether objects of the cluster itself may be managed there. */
   clusterWide: boolean;
-  /** Aborted when this program is told to end: what waits for something in the cluster waits no longer. */
+  /** Aborted when this program ends: waits for the cluster end with it. */
   ending?: AbortSignal;
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
   claims: Claims;
-  /** An application by what it is called, or by its label, wherever it deploys to. Where nobody knows the others, no tenant is told of them. */
+  /** An application by what it is called, or by its label, wherever it deploys to. Where the others are not known, no tenant is told of them. */
   application?: ((instance: string) => Application | undefined) | undefined;
   version?: string;
 }
@@ -83,7 +83,7 @@ export class Destinations {
     this.#settings = options.settings ?? new Settings();
   }
 
-  /** Takes the present set of cluster Secrets; a connection whose Secret changed is made anew. */
+  /** Takes the present set of cluster Secrets; a connection whose Secret changed is opened again. */
   replace(secrets: readonly KubeObject[]): void {
     this.#secrets.clear();
     for (const secret of secrets) {

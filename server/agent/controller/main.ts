@@ -30,7 +30,7 @@ import { Shard } from "./loop/shard.ts";
  *   OUTPOST_EVENTS            Kubernetes events written of applications: "all" (the default), "none", or reasons with commas between
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
  *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the
- *                             number at the end of POD_NAME), OUTPOST_SHARD_BY what stays together: application (default) or cluster
+ *                             number at the end of POD_NAME), OUTPOST_SHARD_BY the unit of a shard: application (default) or cluster
  *   OUTPOST_ARGOCD_REDIS_SERVER  the Redis that argocd-server reads, host:port, or "off" (default: what redis.server of argocd-cmd-params-cm says;
  *                             none there: nothing is written). Likewise OUTPOST_ARGOCD_REDIS_DB and OUTPOST_ARGOCD_REDIS_COMPRESSION
  *   OUTPOST_ARGOCD_REDIS_USERNAME, OUTPOST_ARGOCD_REDIS_PASSWORD  (default: no name, and key auth of Secret argocd-redis)
@@ -47,7 +47,7 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
   const config = loadConfig(env);
   let engine: Engine | undefined;
   const listen = env.OUTPOST_HEALTH_LISTEN || (inPod ? "0.0.0.0:8082" : undefined);
-  // A replica that waits for the lease is ready: it would take over at once. So is one that waits for Argo CD to end.
+  // A replica that waits for the lease is ready, as it can take over at once. One that waits for Argo CD to end is ready too.
   const waiting = { yes: false };
   const probes = listen
     ? await startProbes({

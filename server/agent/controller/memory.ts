@@ -5,7 +5,7 @@ import { Verdicts } from "./compare/compare.ts";
 import type { Normalised } from "./compare/normalise.ts";
 
 /**
- * What is remembered of an application between two looks at it. All of it can be found out again. Times ending in `At` are of the deps' clock,
+ * The memory of an application between two looks. All of it can be found out again. Times ending in `At` are of the deps' clock,
  * unless they say otherwise. Only `update` writes a field.
  *
  * | field                     | written by                                                      | cleared by                                  |
@@ -62,7 +62,7 @@ export interface Wanted {
   revisions: string[];
   sourceTypes: (SourceType | "")[];
   destination: string;
-  /** Under which settings: they say how objects are marked, and which ones are left out. */
+  /** The settings at that time: they say how objects are marked, and which kinds are excluded. */
   settings: string;
   normalised: Normalised;
 }
@@ -83,7 +83,7 @@ interface Memories {
   readonly memory: Map<string, Memory>;
 }
 
-/** The one way to write what is remembered. */
+/** The only setter of the memory. */
 export function update(memory: Memory, change: Partial<Memory>): void {
   Object.assign(memory, change);
 }

@@ -51,7 +51,7 @@ export class Projects {
     this.#read();
   }
 
-  /** They cannot be read: the last known stand. A cluster without the kind has none; else nobody is let through on not knowing. */
+  /** They cannot be read: the last known stand. A cluster without the kind has none; otherwise nothing is permitted while they are unknown. */
   failed(failure: Failure): void {
     if (!this.#failure) return;
     if (failure.reason === KUBE.kindNotFound) this.replace([]);
@@ -130,7 +130,7 @@ export class Projects {
     for (const [name, project] of own) {
       const [whole, text] = written(this.#whole(project, labels.get(name) ?? {}, own));
       const old = before.get(name);
-      // One that says the same stays the same object: what was found out for it still holds.
+      // An equal project keeps its object identity, so cached answers for it stay valid.
       this.#known.set(name, old?.text === text ? old : { text, project: whole });
     }
     const changed = [...before.keys(), ...own.keys()].filter((name) => before.get(name) !== this.#known.get(name));
@@ -159,7 +159,7 @@ export class Projects {
   }
 }
 
-// By both, so that what was found out for a pair holds until one of them changes.
+// By both, so that a cached answer for a pair is valid until one of them changes.
 const limited = new WeakMap<Project, WeakMap<Project, Project>>();
 
 export const PROJECT_REFUSED = "ProjectNotAllowed";
@@ -173,7 +173,7 @@ function notAllowed(name: string, tenant: string) {
 
 const scopeText = (tenant: string): string => tenant.replace(/\/-$/, "");
 
-/** Whose power an application has: a project that belongs to a tenant gives no other, whoever made the application. */
+/** Whose power an application has: a project that belongs to a tenant gives no other, whatever client made the application. */
 const tenantUnder = (app: Application, { sharing }: Project): string | undefined => tenantOf(app) ?? sharing?.owner;
 
 function readShared(object: KubeObject): Project | string {
@@ -216,7 +216,7 @@ export async function place({ destinations, projects }: Places, app: Application
       `cluster ${name} is kept for applications of another project than '${projectOf(app)}'`,
     );
   const to = { server, name, namespace: app.spec.destination.namespace ?? "" };
-  // What is rendered ahead of time counts too: the branch says no more than that.
+  // The dry source of a hydrated one counts too: the branch contains only its result.
   const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];
   const urls = [...dry, ...sourcesOf(app)].map(({ repoURL }) => repoURL);
   const refused = refusesApplication(project.value, urls, to, clusterProject);
@@ -242,7 +242,7 @@ export async function placeOfDeletion(
 
 export const NAMESPACE_REFUSED = "NamespaceNotPermitted";
 
-/** An application outside the agent's namespace may be under a project only if that says so, whoever was able to write it there. */
+/** An application outside the agent's namespace may be under a project only if the project lists that namespace. */
 function refusesPlace(project: Project, { metadata }: Application, own: string) {
   const { name, namespace = own } = metadata;
   if (namespace === own) return undefined;
@@ -306,7 +306,7 @@ export function actingAs(destination: Destination, user: string): KubeClient {
   return client;
 }
 
-/** Whether a live object is the application's to prune or delete: what is not permitted or left out of everything is not, whatever it says. */
+/** Whether a live object is the application's to prune or delete: objects that are not permitted or excluded are not, whatever their marks. */
 export function belongs(
   app: Application,
   { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">,

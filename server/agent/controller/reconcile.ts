@@ -18,7 +18,7 @@ import type { Report } from "./status/report.ts";
 export async function reconcile(deps: Deps, app: Application, report: Report): Promise<Next | undefined> {
   if (skips(app)) return undefined;
   const look = lookAt(deps, app, report);
-  // An application that is being deleted takes its objects with it, if it was told to.
+  // The deletion of an application deletes its objects too, if its finalizer asks for it.
   if (app.metadata.deletionTimestamp) return finalize(deps, app, look.memory, report);
 
   // Can this specification be worked with at all, and where does it go?

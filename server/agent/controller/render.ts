@@ -25,7 +25,7 @@ interface Asking {
 export interface Question {
   sources: readonly Source[];
   freshness: Freshness;
-  /** What is known of the content already: the caller's key. */
+  /** The caller's key of the content that it already has. */
   key?: string | undefined;
   /** The commits that a look a moment ago has found. */
   revisions?: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export interface Question {
 
 /**
  * Asks the repo server for an application's objects, for the cluster they go to. The sources may be those of an operation, of a status or of a
- * deletion, which whoever writes an application writes too: the project is asked of them here, where all pass.
+ * deletion, which the application's author chooses too: the project is asked of them here, where all pass.
  */
 export async function render(asking: Asking, question: Question): Promise<Outcome<Rendered>> {
   const { deps, app, destination } = asking;
@@ -126,7 +126,7 @@ function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** What of a destination decides how objects look: which kinds it has, and which are nobody's business there. */
+/** What of a destination decides how objects look: which kinds it has, and which are left alone there. */
 export type Shape = Pick<Destination, "settings" | "server" | "own" | "tenant" | "application"> & {
   client: { discovery: Pick<KubeClient["discovery"], "find"> };
 };

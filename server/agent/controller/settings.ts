@@ -13,7 +13,7 @@ import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 export const RESPECTS = ["off", "normal", "strict"] as const;
 
-/** What becomes of a kind that the account may not list: it holds up what is of that kind, or is left out and its objects asked for one by one. */
+/** For a kind that the account may not list: either its objects wait, or the kind is not watched and its objects are read one by one. */
 export type RespectRbac = (typeof RESPECTS)[number];
 
 interface Filter {
@@ -31,7 +31,7 @@ const ALWAYS_EXCLUDED: Filter[] = [
 // Kinds times clusters: thousands are never seen.
 const MAX_KNOWN = 10_000;
 const MAX_GLOBAL = 100;
-// Of `argocd-cm`: what decides what is wanted, or how it is compared.
+// The keys of `argocd-cm` that decide what is rendered or how it is compared.
 const RELEVANT =
   /^(resource\.(exclusions|inclusions|customizations|compareoptions|respectRBAC)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
 // As the API server takes one: under another no object could be written.
@@ -119,7 +119,7 @@ export class Settings {
     return true;
   }
 
-  /** Whether objects of a kind are none of the controller's business on a cluster. */
+  /** Whether a kind is excluded on a cluster. */
   excludes(group: string, kind: string, server: string): boolean {
     const key = `${group}/${kind}@${server}`;
     const known = this.#known.get(key) ?? this.#judge(group, kind, server);
@@ -146,7 +146,7 @@ export class Settings {
     }));
   }
 
-  /** One that cannot be read is left out and named in every application: it may have been there to forbid something. */
+  /** An unreadable one is dropped and named in every application: it may have been a prohibition. */
   #globals(text: unknown): GlobalProject[] {
     const list = this.#yaml("globalProjects", text) ?? [];
     if (!Array.isArray(list) || list.length > MAX_GLOBAL) {
@@ -164,7 +164,7 @@ export class Settings {
     });
   }
 
-  /** What cannot be read is as if it were not said; nothing is ever deleted for what an object does not say. */
+  /** Unreadable settings count as absent; a missing setting never causes a deletion. */
   #tracking(data: Record<string, unknown>): Tracking {
     const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string).trim() : "");
     const said = text("application.resourceTrackingMethod");

@@ -6,7 +6,7 @@ import type { CompareTarget } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
 import { remark } from "./tracking.ts";
 
-/** One thing a sync does: bring an object into the cluster, or take one out of it. */
+/** One step of a sync: apply an object or delete one. */
 export interface Task {
   id: string;
   key: string;
@@ -103,7 +103,7 @@ function hookTask({ app, own: namespace, run }: Operating, target: CompareTarget
   return { id: `${phase}|${own}`, key: own, object: named, target: { ...target, key: own, object: named } };
 }
 
-/** Waves are mirrored: what came last goes first. With PruneLast all goes after the last wave. */
+/** Pruning runs the waves backwards: the last wave is deleted first. With PruneLast all go after the last wave. */
 function pruneTasks(
   extra: readonly { object: KubeObject; resource?: Resource }[],
   options: string[],

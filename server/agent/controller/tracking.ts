@@ -30,7 +30,7 @@ export function appLabel(app: string): string {
 
 /** `app:group/Kind:namespace/name`; cluster-scoped objects carry the application's destination namespace. */
 export function trackingId(app: string, object: KubeObject, destinationNamespace: string): string {
-  // What has no name yet is marked all the same when it is only shown.
+  // An object without a name is marked too when it is only shown.
   const { namespace, name = "" } = object.metadata;
   return `${app}:${gvkOf(object).group}/${object.kind}:${namespace || destinationNamespace}/${name}`;
 }
@@ -94,11 +94,11 @@ interface Clues {
   copied: boolean;
   /** By what objects are marked now. */
   by: "annotation" | "label";
-  /** Whom the mark that counts now names. */
+  /** The application that the mark names, by the current tracking method. */
   mark: "nobody" | "this" | "other";
   /** Its tracking annotation is about another object: it was copied together with all marks. */
   copy: boolean;
-  /** Whom our own label names. It is there under each method, and stays when the method changes. */
+  /** The application that our own label names. The label is written under each method, and stays when the method changes. */
   label: "nobody" | "this" | "other";
   /** This application wrote the label that another one is read from, or its annotation names this application. */
   written: boolean;

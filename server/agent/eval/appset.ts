@@ -19,7 +19,7 @@ interface Question {
 
 /** `{spec, clusters, repositories}` → the applications that the set makes, or why it makes none. */
 export async function appset({ name = "as", spec, clusters = [], repositories = {} }: Question): Promise<unknown> {
-  // Whoever asks over an API must have a project that can be known before, so that rights can be looked up.
+  // A call over an API needs a project that is known before, so that rights can be looked up.
   if (/\{\{/.test(spec.template?.spec?.project ?? ""))
     return { error: "a templated project is only known to the controller: name one to ask for the applications" };
   const problem = validateSpec(spec);

@@ -13,7 +13,7 @@ const UNFIT = /\.\.|\/\/|\.lock(\/|$)|[./]$|\/\./;
 // The same files are the same commit.
 const WHO = { NAME: "outpost", EMAIL: "outpost@localhost", DATE: "2000-01-01T00:00:00Z" };
 
-/** A bare repository that stands for a folder of this machine: its HEAD is what was asked for. */
+/** A bare repository made from a local folder: its HEAD is the requested revision. */
 export interface Checkout {
   /** Its own folder, for git. */
   address: string;

@@ -102,7 +102,7 @@ async function readLive(client: KubeClient, { app, targets }: RenderedApplicatio
     listed.add(`${group}/${version}/${plural}`);
     const marked = await client.list(resource, { labelSelector: `${META.app}=${appLabel(app.metadata.name)}` });
     if (marked.kind !== "done") return marked as Failure;
-    // What is wanted was read in the version that is wanted: a HorizontalPodAutoscaler of v1 has other fields than one of v2.
+    // The live object is read in Git's API version: a HorizontalPodAutoscaler of v1 has other fields than one of v2.
     for (const item of marked.value.items) if (!live.has(keyOf(item))) live.set(keyOf(item), item);
   }
   return done([...live.values()]);
@@ -122,7 +122,7 @@ function placed(live: KubeObject[], { targets, app }: RenderedApplication): Kube
   });
 }
 
-/** `tried` has what the API server said of an apply; for the other objects it is predicted. */
+/** `tried` has the API server's dry runs; for other objects the result is predicted. */
 function againstLive(
   one: RenderedApplication,
   live: KubeObject[],

@@ -9,7 +9,7 @@ const MAX_LINE = 16 * 1024 * 1024;
 
 export const suiteNames = (): string[] => Object.keys(SUITES).sort();
 
-/** Answers each line of JSON with a line of JSON, in order. What cannot be answered is answered with `error`. */
+/** Answers each line of JSON with a line of JSON, in order. A line that cannot be answered gets `error`. */
 export async function* evalLines(suite: string, input: Readable): AsyncGenerator<string> {
   const answer = SUITES[suite]!;
   try {

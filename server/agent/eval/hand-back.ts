@@ -18,7 +18,7 @@ import { instanceOf } from "../project/instance.ts";
 
 export { loadConfig } from "../../kube/config.ts";
 
-/** What is done to one object, so that Argo CD can go on with it. */
+/** The changes to one object, so that Argo CD can continue with it. */
 export interface HandedBack {
   application: string;
   object: string;
@@ -88,7 +88,7 @@ export async function handBack({
   }
 }
 
-/** Those of the namespace, and those elsewhere that a controller may have been told to look for. */
+/** Those of the namespace, and those elsewhere that a controller may be configured to serve. */
 async function applicationsOf(client: KubeClient, namespace: string): Promise<Outcome<KubeObject[]>> {
   const everywhere = await client.list(RESOURCES.application, {});
   const listed = everywhere.kind === "done" ? everywhere : await client.list(RESOURCES.application, { namespace });
@@ -139,7 +139,7 @@ async function handBackOne(
 }
 
 /**
- * Argo CD goes on with a sync only while its request stands in `operation`, which our controller takes out when it begins. Without it a sync
+ * Argo CD continues a sync only while its request is in `operation`, which our controller removes when it begins. Without it a sync
  * that was running would stay Running for ever.
  */
 async function handBackRequest(
@@ -189,7 +189,7 @@ function handedBack(object: KubeObject, app: Application): { patch: object; chan
   return { patch: { metadata: { uid: object.metadata.uid, labels: { [META.app]: null }, annotations } }, changes };
 }
 
-/** What was applied, as Argo CD would apply it: a hook without what says when it ran here. */
+/** The applied object in Argo CD's form: a hook without the mark of its run here. */
 function withoutMarks(applied: KubeObject | undefined): KubeObject | undefined {
   if (!applied?.metadata.annotations) return applied;
   const { [STARTED]: _, [PHASE]: __, ...annotations } = applied.metadata.annotations;

@@ -22,7 +22,7 @@ import { type Find, findOffline } from "./scope.ts";
 
 export interface Ask {
   files: readonly InputFile[];
-  /** Folders that stand for repositories, by address. */
+  /** Local folders in place of repositories, by address. */
   folders: Readonly<Record<string, string>>;
   /** The folder of the repository of each application's first source from Git, unless `folders` names it. */
   path?: string;
@@ -186,7 +186,7 @@ async function applicationsOf(
 const isGit = ({ chart, repoURL }: Source): boolean =>
   !chart && typeof repoURL === "string" && !repoURL.startsWith("oci://");
 
-/** What folders stand for repositories, each read once. */
+/** The local folders in place of repositories, each read once. */
 class Checkouts {
   readonly #ask: Ask;
   readonly #into: string;
@@ -213,6 +213,6 @@ class Checkouts {
   }
 }
 
-/** What is written by people: of an application that is rendered ahead of time, what a pipeline has to render and commit. */
+/** The dry source: for a hydrated application, what a pipeline has to render and commit. */
 const drySources = (app: Application): Source[] =>
   app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : sourcesOf(app);

@@ -13,7 +13,7 @@ interface Question {
   project?: string;
   source?: Source;
   sources?: Source[];
-  /** Folders that stand in for the repositories of these addresses. */
+  /** Local folders in place of the repositories of these addresses. */
   repositories?: Record<string, string>;
   kubeVersion?: string;
   apiVersions?: string[];

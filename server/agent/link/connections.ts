@@ -20,7 +20,7 @@ const failed = ({ reason, message }: { reason: string; message: string }): Conne
   checkedAt: now(),
 });
 
-/** Tries a repository of any type with the credentials that its Secret has: which layer fails is told by its reason. */
+/** Tries a repository of any type with the credentials of its Secret; the reason names the layer that failed. */
 export async function testRepository(ctx: AgentContext, repo: RepoApi, secret: KubeObject): Promise<ConnectionStatus> {
   const access = await repositoryAccess(ctx, secret);
   if (access.kind !== "done") return { connection: failed(access) };
@@ -112,7 +112,7 @@ export class Connections {
   async #later(wanted: Wanted, attempt: number): Promise<void> {
     await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!, this.#options.signal);
     if (this.#options.signal.aborted || this.#wanted.has(wanted.uid)) return;
-    // The Secret may have changed or gone meanwhile; then its own event has brought the newer one, or nobody asks any more.
+    // The Secret may have changed or gone meanwhile; then its own event has brought the newer one, or the test is no longer wanted.
     const { ctx } = this.#options;
     const current = await ctx.client.get(
       { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true },

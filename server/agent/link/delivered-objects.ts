@@ -46,11 +46,11 @@ export function foundIn(kind: string, object: KubeObject, account: string, place
     : [];
 }
 
-/** What is told of it: the status that it has by itself; nothing for what is only to be there. */
+/** Its reported status; undefined for objects that only have to exist. */
 export const statusOf = (
   { collection, object, part = "", uid }: Found,
   made: () => readonly MadeApplication[],
 ): object | undefined => NOUNS[collection].status?.({ object, part, uid, made });
 
-/** Whether there is somebody to reach: a repository or a cluster. */
+/** Whether there is a server to reach: that of a repository or a cluster. */
 export const isReached = (collection: Collection): boolean => NOUNS[collection].reached === true;

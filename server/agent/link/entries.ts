@@ -10,7 +10,7 @@ import type { AgentContext } from "./context.ts";
 import { type Marks, partsOf } from "./names.ts";
 
 /**
- * Objects that are a part of a ConfigMap which others write too. Whose part is whose stands in one annotation, for a name in an annotation's
+ * Objects that are a part of a ConfigMap which others write too. One annotation says who owns which part, as a name in an annotation's
  * key would be too short for a host.
  */
 export const ENTRIES = "outpost.dev/entries";
@@ -34,7 +34,7 @@ export interface Shared {
   name: string;
   /** Whose ConfigMap it is; undefined for those that Argo CD reads. */
   tenant?: string | undefined;
-  /** Nobody but its owner writes it: a part that is there without an owner is somebody else's. */
+  /** Only its owner writes it: a part without an owner belongs to another client. */
   alone: boolean;
   has(data: Data, at: string, uid: string): boolean;
   /** The data with the part, or without it. */
@@ -55,7 +55,7 @@ export function entriesIn(shared: Shared, configMap: KubeObject, account: string
 /** Whether a part was placed by its scope, and not by an agent that put all scopes' parts together. */
 export const isPlaced = (configMap: KubeObject, at: string): boolean => read(configMap)[at]?.placed === true;
 
-/** Writes an object's part, never over one that somebody else made. */
+/** Writes an object's part, never over one that another client made. */
 export async function putEntry(
   ctx: AgentContext,
   shared: Shared,
@@ -75,7 +75,7 @@ export async function putEntry(
         `${JSON.stringify(at)} of ConfigMap ${ctx.namespace}/${shared.name} ${whose} and is left as it is: delete it there, or this object`,
       );
     }
-    // A replay, or overtaken on the way: what is held is newer.
+    // A replay, or overtaken on the way: the held one is newer.
     if (marks?.uid === object.uid && marks.generation > object.generation) return done(undefined);
     // What it was called before, and the part of an object of the same name that was forgotten by force.
     const [rest, left] = without(shared, data, entries, (name, entry) => entry.uid === object.uid || name === at);
@@ -157,7 +157,7 @@ export async function changeConfigMap(
   return again(KUBE.conflict, `ConfigMap ${name} changes faster than it can be written`);
 }
 
-/** Who owns which part; an annotation that cannot be read names nobody, and then nothing is ours. */
+/** Who owns which part; an annotation that cannot be read names no owner, and then nothing is ours. */
 function read(configMap: KubeObject): Entries {
   try {
     const value: unknown = readJson(configMap.metadata.annotations?.[ENTRIES] ?? "{}");

@@ -80,14 +80,14 @@ export function partsOf(key: string): { scope: string; org?: string; project?: s
   return { scope: `${org}/${project}`, id, ...(org === "-" ? {} : { org }), ...(project === "-" ? {} : { project }) };
 }
 
-/** Secrets of different things are told apart by name; kinds of their own need no prefix. */
+/** The prefixes of Secrets' names; kinds of their own need none. */
 const PREFIX: Partial<Record<Collection, string>> = {
   repositories: "repo-",
   repositorycredentials: "repocreds-",
   clusters: "cluster-",
 };
 
-/** Name of the object in the cluster; what was taken over keeps the one that it had. */
+/** Name of the object in the cluster; a taken-over object keeps its own. */
 export function nameOf({
   collection,
   name,

@@ -24,7 +24,7 @@ export interface Place {
   parts?(tenant: string | undefined): readonly Shared[];
 }
 
-/** What is asked about an object that was found. `part` is the key of its part in a ConfigMap. */
+/** A question about a discovered object. `part` is the key of its part in a ConfigMap. */
 export interface Asked {
   object: KubeObject;
   part: string;

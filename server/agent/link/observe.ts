@@ -36,10 +36,10 @@ export interface ObserverOptions {
 interface Watched {
   resource: Resource;
   labelSelector?: string;
-  /** Its first list is waited for, however long; without it nothing could be said of what is held. */
+  /** Waits for its first list, however long; without it the held objects are not known. */
   needed: boolean;
 }
-// A set tells of all its applications at once: what many of them do in one moment is one report.
+// A set's report covers all its applications: many changes in one moment are one report.
 const NEWS_MS = 250;
 const SETTINGS = new Set(["argocd-cm", "argocd-cmd-params-cm"]);
 /** What tenants get power by. */
@@ -54,13 +54,13 @@ const WATCHED: readonly Watched[] = [
   { resource: RESOURCES.configMap, labelSelector: "app.kubernetes.io/part-of=argocd", needed: false },
 ];
 
-/** Watches the delivered objects: reports each change of what there is to tell of them, and what was removed by hand. */
+/** Watches the delivered objects: reports each change of their status, and removals by hand. */
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #held = new Map<string, Held>();
   /** Applications that sets made, by name. */
   readonly #made = new Map<string, MadeApplication>();
-  /** Sets whose applications have changed since they were told of. */
+  /** Sets whose applications have changed since the last report. */
   readonly #waiting = new Set<string>();
   /** Sets that the service did not make, by name. */
   readonly #foreign = new Map<string, KubeObject>();
@@ -89,7 +89,7 @@ export class Observer {
     this.done = Promise.all(watches.map(({ ended }) => ended)).then(() => this.#elsewhere?.done);
   }
 
-  /** An object as it is now, whether or not a watch has told of it. */
+  /** An object as it is now, whether or not a watch has shown it. */
   look(kind: string, object: KubeObject): void {
     this.#seen(kind, object);
   }
@@ -100,7 +100,7 @@ export class Observer {
   }
 
   /**
-   * All that is held, as the service asks for it on each connect; waits for the first lists. What lacks its tenant's mark is left out, so that
+   * All held objects, as the service asks for them on each connect; waits for the first lists. Objects without their tenant's mark are omitted, so that
    * the service sends it again and it is written with the mark.
    */
   async known(): Promise<Schemas["Known"][]> {
@@ -109,7 +109,7 @@ export class Observer {
     return marked.map(({ collection, key, uid, generation }) => ({ collection, key, uid, generation }));
   }
 
-  /** Reports everything again: the service may have lost what it was told. */
+  /** Reports everything again: the service may have lost earlier reports. */
   resync(): void {
     for (const held of this.#held.values()) {
       delete held.reported;
@@ -204,7 +204,7 @@ export class Observer {
     const uids = new Set(found.map(({ uid }) => uid));
     for (const held of this.#of(kind, place)) {
       if (there.has(held.at)) continue;
-      // A part that goes by another name now. Else somebody took our mark away: it is his, and for us it is gone.
+      // A part that has another name now. Otherwise another client removed our mark: the object is no longer ours.
       if (uids.has(held.uid)) this.#held.delete(held.at);
       else this.#gone(held);
     }
@@ -232,7 +232,7 @@ export class Observer {
         if (collection === "appprojects") inbox.poke(collection, uid);
   }
 
-  /** What is held of one object. */
+  /** The held report of one object. */
   #of(kind: string, name: string): Held[] {
     if (kind === RESOURCES.configMap.kind)
       return [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/${name}/`));

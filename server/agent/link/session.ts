@@ -118,7 +118,7 @@ export async function serve(options: ServeOptions): Promise<void> {
         discovery.resync(open);
       },
       object: (object) => inbox.put(object),
-      // Who reads logs for an hour keeps nobody from asking.
+      // A long read of logs does not hold a place among the questions.
       free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
       task: (task) => {
         if (!leases.take(task)) return false;
@@ -177,7 +177,7 @@ async function handle(ctx: AgentContext, object: WorkerObject, look: Look): Prom
   ctx.elsewhere?.set(uid, `${namespace}/${nameOf(object)}`);
   const outcome = await NOUNS[collection][op](ctx, object);
   if (outcome.kind !== "done" || op === "delete") return outcome;
-  // Where nothing had to be written, no event tells of it.
+  // Where nothing had to be written, there is no event.
   const now = await ctx.client.get(resource, namespace, nameOf(object));
   if (now.kind === "done") look(resource.kind, now.value);
   return outcome;

@@ -46,7 +46,7 @@ function fits(kind: Kind, value: unknown, { isText, isItem, maxItems }: Reading)
   }
 }
 
-/** The first field that has another type than its shape says, in words; what is null counts as not set. */
+/** The first field that has another type than its shape says, in words; null counts as not set. */
 export function misshapen(fields: Fields, value: object, path: string, reading: Reading): string | undefined {
   for (const [name, kind] of Object.entries(fields)) {
     const field = (value as Record<string, unknown>)[name];

@@ -16,7 +16,7 @@ export interface PluginConfig {
   init?: Command;
   generate: Command;
   discover?: { fileName?: string; glob?: string; command?: Command };
-  /** What of parameters there is to choose, for whoever offers them. */
+  /** The parameters that the plugin announces, for user interfaces. */
   parameters: { static: Announcement[]; dynamic?: Command };
   preserveFileMode: boolean;
   provideGitCreds: boolean;
@@ -32,7 +32,7 @@ const MAX_NAME = 60;
 
 type Json = Record<string, unknown>;
 
-/** Reads the file of a plugin; what is wrong with it is said by field. */
+/** Reads the file of a plugin; errors name the field. */
 export function readConfig(text: string, file: string): Outcome<PluginConfig> {
   const parsed = parseYaml(text, file);
   if (parsed.kind !== "done") return parsed;

@@ -32,7 +32,7 @@ export async function runPluginServer(env: NodeJS.ProcessEnv, signal: AbortSigna
   const sockets = env.OUTPOST_PLUGIN_SOCKETS || `${HOME}/plugins`;
   await mkdir(sockets, { recursive: true });
   const socket = join(sockets, `${config.value.name}.sock`);
-  // It gets its name when it listens: nobody finds one that does not answer.
+  // It gets its name when it listens, so a socket that is found always answers.
   const coming = join(sockets, `.${config.value.name}.${process.pid}`);
   rmSync(coming, { force: true });
   await new Promise<void>((resolve, reject) => {

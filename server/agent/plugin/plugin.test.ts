@@ -17,7 +17,7 @@ import { runPluginServer } from "./main.ts";
 let bench: Bench;
 let folder: string;
 let sockets: string;
-/** A repository with FILES, which nobody changes. */
+/** A repository with FILES, which no test changes. */
 let name: string;
 const running: (() => Promise<void>)[] = [];
 const sh = (script: string) => ({ command: ["sh", "-c"], args: [script] });
@@ -210,7 +210,7 @@ test("what a plugin leaves running is ended with it", async () => {
     /^SourceTooLarge/,
   );
   const left = readFileSync(pid, "utf8").trim();
-  // Whoever is the first process may be slow to take a dead one away.
+  // The first process of the machine may be slow to reap a dead one.
   const status = join("/proc", left, "status");
   expect(existsSync(status) ? /^State:\s+(\S)/m.exec(readFileSync(status, "utf8"))?.[1] : "Z").toBe("Z");
 });

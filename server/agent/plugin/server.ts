@@ -21,7 +21,7 @@ import { announce, generate, type Job, type Limits, matches, WORK } from "./work
 // Variables and the name of a folder.
 const MAX_METADATA = 1_000_000;
 const MAX_PARTS = MAX_ARCHIVE / 1_000;
-// A rendering is at most so many at once; who comes later is told to come again.
+// At most so many renderings at once; later callers are told to come again.
 const MAX_JOBS = 16;
 
 /** Serves one plugin, as a sidecar's only operation: files in, objects out. */
@@ -60,7 +60,7 @@ export function pluginServer(
     if (method !== METHODS.match && method !== METHODS.generate && method !== METHODS.parameters)
       return stop("Unimplemented", `there is no ${method.slice(0, 200)}`);
     const abort = new AbortController();
-    // Nobody waits any more.
+    // The caller has gone.
     stream.once("close", () => abort.abort());
     const job = await receive(stream, abort.signal);
     if (job.kind !== "done") return job;

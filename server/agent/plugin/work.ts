@@ -59,7 +59,7 @@ export function generate(config: PluginConfig, job: Job, limits: Limits): Promis
   });
 }
 
-/** The parameters that there are to choose: what the command finds for a folder, then those of the file, which win by being later. */
+/** The announced parameters: those the command finds for a folder, then those of the file, which win as they come later. */
 export function announce(config: PluginConfig, job: Job, limits: Limits): Promise<Outcome<Announcement[]>> {
   const { dynamic, static: fixed } = config.parameters;
   if (!dynamic) return Promise.resolve(done(fixed));
@@ -145,7 +145,7 @@ function explain(failure: Failure, program: string): Failure {
   return stop(WORK.failed, failure.message);
 }
 
-/** Two stars and a slash stand for no folder too. */
+/** Two stars and a slash also match no folder. */
 const fits = (glob: string, path: string): boolean =>
   matchGlob(glob, path, "/") || (glob.includes("**/") && matchGlob(glob.replaceAll("**/", ""), path, "/"));
 

@@ -14,7 +14,7 @@ export interface IntegritySpec {
   signatureKeys?: { keyID?: string }[] | null;
 }
 
-/** What is demanded of the commits of one repository. */
+/** The signature rules for the commits of one repository. */
 export interface Demand {
   mode: "head" | "strict";
   keys: string[];
@@ -22,7 +22,7 @@ export interface Demand {
 
 const MODES = ["none", "head", "strict"];
 
-/** What is wrong with what a project says of signatures; undefined when it can be read. What cannot be read must not let anything through. */
+/** The error of a project's signature rules; undefined when they can be read. Unreadable rules must not let anything through. */
 export function misreads({
   sourceIntegrity,
   signatureKeys,
@@ -39,7 +39,7 @@ export function misreads({
   return undefined;
 }
 
-/** The first policy that means a repository; where there is none, the older list of keys. Undefined when any commit will do. */
+/** The first policy that matches a repository; without one, the older list of keys. Undefined when any commit will do. */
 export function demandFor({ sourceIntegrity, signatureKeys }: IntegritySpec, repoUrl: string): Demand | undefined {
   const budget = { left: MAX_STEPS };
   const policy = (sourceIntegrity?.git?.policies ?? []).find(({ repos }) => means(repos ?? [], repoUrl, budget));

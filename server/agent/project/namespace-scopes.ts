@@ -7,7 +7,7 @@ export interface Scope {
   fieldSelector?: string;
   own: boolean;
   signal: AbortSignal;
-  /** Forgets those of its applications that are nobody's business any more. */
+  /** Forgets those of its applications that are no longer served here. */
   end(): void;
   /** It has shown what there is. */
   listed?(): void;
@@ -39,7 +39,7 @@ type Open = (scope: Scope) => Promise<void>;
 
 /**
  * In which namespaces there are Applications for us. Namespaces that are named are watched one by one, for which rights in just these are
- * enough; with a pattern among them all are, and what does not fit is not seen.
+ * enough; with a pattern among them all are watched, and others are filtered out.
  */
 export class Places {
   readonly #own: string;
@@ -57,7 +57,7 @@ export class Places {
   }
 
   /**
-   * Begins with what is new and ends what is no more; nothing of an application is changed by either. A watch whose applications are still for us
+   * Starts new watches and ends old ones; nothing of an application is changed by either. A watch whose applications are still for us
    * ends when the new ones have shown theirs: one that we have no rights for would leave them unseen.
    */
   async replace(patterns: readonly string[], open: Open): Promise<void> {
@@ -94,14 +94,14 @@ export class Places {
     return namespace === this.#own || listsNamespace(this.#patterns, namespace);
   }
 
-  /** Whether an object is one of those that a watch is there for. */
+  /** Whether an object is one that a watch is for. */
   covers({ namespace, own }: Scope, { metadata }: Placed): boolean {
     const at = metadata.namespace ?? this.#own;
     if (namespace !== undefined) return at === namespace;
     return !own && at !== this.#own && listsNamespace(this.#patterns, at);
   }
 
-  /** What a scope's watch shows, as it is kept: of what is known, all that a list does not have is gone. */
+  /** The objects of a scope's watch, as they are kept: known objects that a list lacks are deleted. */
   keeping<T extends Placed>(scope: Scope, kept: Kept<T>) {
     const nameOf = (object: Placed) => instanceOf(object, this.#own);
     const keep = (isKept: (one: Placed) => boolean) => {

@@ -24,7 +24,7 @@ export const areNames = (patterns: readonly string[]): boolean =>
 const isExpression = (pattern: string): boolean =>
   pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/");
 
-/** One that takes too long, or is none, fits nothing. */
+/** One that takes too long or is malformed matches nothing. */
 function fits(expression: string, namespace: string): boolean {
   const key = `${expression} ${namespace}`;
   let fit = known.get(key);

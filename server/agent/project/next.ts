@@ -5,7 +5,7 @@ import { judgeWindows, type SyncWindow, type Windowed, windowsFor } from "./wind
 
 // People plan by the week; what opens later is looked at again then.
 const HORIZON_MS = 8 * 86_400_000;
-// Windows that open and close in turns without ever letting a sync through: an hour of minutes is enough to see that.
+// Windows that open and close in turns but never permit a sync: an hour of minutes is enough to see that.
 const MAX_STEPS = 64;
 
 /** When a sync that is held back now may run, as far as the next week knows. */

@@ -7,7 +7,7 @@ import { asGoWrites, normalizeRepoUrl, spellingsOf, spellingsOfPattern } from ".
 export type { ProjectSpec };
 
 /**
- * A list may have a thousand patterns, and whoever writes them may make each as slow as it can be, while all others of the agent wait. The
+ * A list may have a thousand patterns, and its author may make each as slow as possible while all others of the agent wait. The
  * patterns of a list share these steps, some 30 ms; a list that needs more permits nothing.
  */
 export const MAX_STEPS = 1_000_000;

@@ -10,7 +10,7 @@ export interface Project extends ProjectSpec, IntegritySpec {
   /** Who may use it; none for `default` when no object of that name is stored. */
   sharing?: Sharing;
   /**
-   * The project that limits this one: what is permitted must be permitted by both. The account that writes is the one that the
+   * The project that limits this one: both must permit. The account that writes is the one that the
    * outermost project names, so that no tenant chooses it.
    */
   limit?: Project;
@@ -22,7 +22,7 @@ export interface Project extends ProjectSpec, IntegritySpec {
   orphanedResources?: { warn?: boolean; ignore?: { group?: string; kind?: string; name?: string }[] };
 }
 
-/** What `default` permits while nobody has stored one: everything. */
+/** What `default` permits while none is stored: everything. */
 export const DEFAULT_PROJECT: Project = {
   name: "default",
   sourceRepos: ["*"],
@@ -42,7 +42,7 @@ const LISTS = [
   "destinationServiceAccounts",
 ] as const;
 
-/** Reads a stored project, whose definition leaves its shape open; a text is what is wrong with it: what cannot be read permits nothing. */
+/** Reads a stored project, whose definition leaves its shape open; a text is its error: an unreadable project permits nothing. */
 export function readProject(name: string, spec: unknown): Project | string {
   if (typeof spec !== "object" || spec === null) return "it has no spec";
   const given = spec as Record<string, unknown>;
@@ -60,7 +60,7 @@ export function readProject(name: string, spec: unknown): Project | string {
   const { ignore } = (given.orphanedResources ?? {}) as { ignore?: unknown };
   if (ignore !== undefined && ignore !== null && !(Array.isArray(ignore) && ignore.every(isTexts)))
     return "spec.orphanedResources.ignore must be a list of group, kind and name";
-  // A list that is null is one that was not given.
+  // A null list counts as absent.
   const {
     sharing: _,
     limit: __,
@@ -139,7 +139,7 @@ export function refusesObject(project: Project, to: Omit<Destination, "namespace
 export type Impersonation = "off" | "where named" | "always";
 
 /**
- * As whom objects are written: `system:serviceaccount:namespace:name`, or "" for the controller itself. A text under `problem` is why nothing may
+ * The account that writes objects: `system:serviceaccount:namespace:name`, or "" for the controller itself. A text under `problem` is why nothing may
  * be written. What belongs to a tenant is never written as the controller, whatever the setting says: its power would be the tenant's.
  */
 export function accountFor(

@@ -47,8 +47,8 @@ export function windowsFor(windows: readonly SyncWindow[], app: Windowed): SyncW
 
 /**
  * Whether an application may be synced at a moment. An active deny beats everything; without one an active allow is enough; where there
- * are allows and none is active, it may not. By hand it may if every window that is in the way says so.
- * `since`: the start of an operation that runs already, for windows with `syncOverrun`. A text is what is wrong with a window.
+ * are allows and none is active, it may not. By hand it may if every blocking window permits manual syncs.
+ * `since`: the start of an operation that runs already, for windows with `syncOverrun`. A text is the error of a window.
  */
 export function judgeWindows(
   windows: readonly SyncWindow[],
@@ -59,7 +59,7 @@ export function judgeWindows(
   const mine = windowsFor(windows, app);
   const at = verdictAt(mine, now);
   if (typeof at === "string" || since === undefined || at.canSyncAuto) return at;
-  // What was allowed to begin may end, if every window in the way agrees.
+  // A sync that was allowed to begin may end, if every blocking window has `syncOverrun`.
   const then = verdictAt(mine, since);
   const over = typeof then !== "string" && then.canSyncAuto && at.blocking.every(({ syncOverrun }) => syncOverrun);
   return over ? { ...at, canSyncAuto: true } : at;

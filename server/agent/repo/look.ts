@@ -59,7 +59,7 @@ async function read(tree: Tree, paths: string[]): Promise<Outcome<Omit<Looked, "
   return done({ files: Object.fromEntries(files) });
 }
 
-/** Every entry of a tree; one that is told `false` of is not entered. */
+/** Every entry of a tree; a folder for which the callback returns `false` is not entered. */
 async function walk(
   tree: Tree,
   sha: string,
@@ -79,7 +79,7 @@ async function walk(
   return done(undefined);
 }
 
-/** How `git ls-files` reads a pattern: stars go over slashes, and the name of a folder stands for all in it. */
+/** How `git ls-files` reads a pattern: stars go over slashes, and the name of a folder matches all in it. */
 export function matchListed(pattern: string, path: string): boolean {
   const wanted = pattern.replace(/^(\.\/)+/, "").replace(/\/{2,}/g, "/");
   const folder = wanted.replace(/\/$/, "");

@@ -11,7 +11,7 @@ import { repoServer } from "./server.ts";
 import { RepoService } from "./service.ts";
 
 /**
- * `outpost repo-server`: fetches and renders for whoever holds the shared secret. It has no credential of a cluster.
+ * `outpost repo-server`: fetches and renders for callers with the shared secret. It has no credential of a cluster.
  *
  *   OUTPOST_REPO_LISTEN       host:port, or unix:/path (default unix:/tmp/outpost-repo.sock)
  *   OUTPOST_REPO_TOKEN_FILE   the shared secret (required)
@@ -20,7 +20,7 @@ import { RepoService } from "./service.ts";
  *   OUTPOST_PARALLEL          Helm and Kustomize processes at once (default 4)
  *   OUTPOST_RENDER_MEMORY_MIB what one of them may take (default 200)
  *   OUTPOST_CHART_DEPENDENCIES  "registered": charts depend on registered repositories alone, and not on others that projects permit
- *   OUTPOST_PLUGINS           folder with the sockets of plugins' sidecars; without it there are none
+ *   OUTPOST_PLUGINS           folder with the sockets of plugins' sidecars; without it, none
  *   OUTPOST_ASK_PASS_SOCKET   where sidecars made for Argo CD find the socket that lends Git credentials (default where it is here)
  *   OUTPOST_CLOUD_ORIGINS     origins, with commas between them, that count as a cloud's own: keys and identities may go there
  *   OUTPOST_PLUGIN_NAMES      those that must be there before anything is rendered that may be theirs, with commas between
@@ -70,7 +70,7 @@ export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal)
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    // Whoever still renders is told to ask another replica.
+    // Callers whose render has not ended are told to ask another replica.
     setTimeout(() => server.closeAllConnections(), 10_000).unref();
   });
   service.close();

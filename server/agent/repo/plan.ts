@@ -11,7 +11,7 @@ import { withOverrides } from "./render/overrides.ts";
 import type { Trees } from "./render/values.ts";
 import { REPO, type RenderRequest, type RepoAccess, type Source, type SourceType } from "./types.ts";
 
-// Two programs and the format of what is cached: another number makes every old entry unreachable.
+// The versions of two programs and of the cache's format: another number makes every old entry unreachable.
 const FORMAT = "2";
 
 /** What one source will be rendered from. */

@@ -52,7 +52,7 @@ export interface RepoServiceOptions {
   cache: ContentCache;
   /** `file://` repositories and addresses of this machine, for tests and for rendering files at hand. */
   allowLocal?: boolean;
-  /** Where the sidecars of config management plugins have their sockets; without it there are none. */
+  /** Where the sidecars of config management plugins have their sockets; without it, none. */
   plugins?: string;
   /** Names of those that must be there. */
   expectedPlugins?: readonly string[];
@@ -131,7 +131,7 @@ export class RepoService implements RepoApi {
     const repo = this.#way(access);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
-    // The tags that point at a commit are only known when somebody has asked.
+    // The tags that point at a commit are only known after a request for them.
     if (!mirror.lastRefs) await mirror.refs(repo.value);
     const commit = await this.#commit(mirror, repo.value, wanted, "cached");
     if (commit.kind !== "done") return commit;
@@ -161,7 +161,7 @@ export class RepoService implements RepoApi {
     const { rendered, plans } = planned.value;
     if (request.known === rendered.key && freshness !== "hard") return done(rendered);
 
-    // Render, unless somebody has before.
+    // Render, unless it was rendered before.
     const objects: KubeObject[] = [];
     for (const one of await Promise.all(plans.map((p) => this.#objects(p, freshness === "hard", laneOf(request))))) {
       if (one.kind !== "done") return one;
@@ -177,7 +177,7 @@ export class RepoService implements RepoApi {
     const { freshness } = request;
     const planned = await this.#plan(request, () => freshness, cluster);
     if (planned.kind !== "done") return planned;
-    // Whoever knows the cluster has a credential of it nearby: no other tool is started there.
+    // A process that knows the cluster holds a credential for it: no other tool is started there.
     const other = planned.value.plans.find(({ sourceType, heavy }) => heavy && sourceType !== "Helm");
     if (other)
       return stop(
@@ -302,7 +302,7 @@ export class RepoService implements RepoApi {
     wanted?: Integrity,
   ): Promise<Failure | undefined> {
     if (!wanted) return undefined;
-    // Which tags point at it is only known when somebody has asked.
+    // Which tags point at it is only known after a request for them.
     if (!mirror.lastRefs) await mirror.refs(repo);
     return this.#signatures.refuses(mirror, repo, source, commit, wanted);
   }

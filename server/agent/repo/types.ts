@@ -111,7 +111,7 @@ export interface RepoAccess {
   submodules?: boolean;
   /** What is kept for other places, by the beginnings of their addresses: submodules may be there. */
   ways?: RepoAccess[];
-  /** What the project permits: submodules elsewhere are shown no credentials. Nothing means that nobody restricts. */
+  /** What the project permits: submodules elsewhere are shown no credentials. Undefined: no restriction. */
   sourceRepos?: readonly string[];
   /** Commits to fetch; nothing means one. */
   depth?: number;
@@ -123,9 +123,9 @@ export interface RepoAccess {
   borrowed?: boolean;
   /** Stands for certificates and host keys that are not the agent's own: what is fetched by them is kept apart. */
   trust?: string;
-  /** Why nobody connects: it is not clear which credentials count, or they may not go this way. */
+  /** Why no connection is made: it is not clear which credentials count, or they may not be sent this way. */
   refused?: { reason: string; message: string };
-  /** By which its commits are judged, where somebody wants to know. */
+  /** The keys that judge its commits, where signatures are checked. */
   keyring?: Keyring;
 }
 
@@ -238,7 +238,7 @@ export interface RepoApi {
   probe(repo: RepoAccess): Promise<Outcome<true>>;
 }
 
-/** What is in a repository, for whoever makes applications from its folders or files. */
+/** What is in a repository, for generators that make applications from its folders or files. */
 export interface LookRequest {
   repo: RepoAccess;
   revision?: string;

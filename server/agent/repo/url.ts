@@ -93,7 +93,7 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   if (name === undefined || secret === undefined)
     return refuse("has a user or a password with a % that stands for nothing; write %25");
   const password = repo.password ?? (secret ? new Secret(secret) : undefined);
-  // The addresses that Azure DevOps shows have the organisation there: without a password it is nobody who could sign in.
+  // The addresses that Azure DevOps shows have the organisation there: without a password it is not a user name.
   const user = !password && AZURE_DEVOPS.test(parsed.hostname) ? "" : name;
   return done({ ...repo, url: parsed.href, username: repo.username ?? (user || undefined), password });
 }

@@ -14,7 +14,7 @@ const AROUND: [before: string, bits: number][] = [
   ["2002", 16],
 ];
 
-// Where clouds hand out the machine's own credentials: whoever writes a task or a repository must not get at them.
+// Where clouds hand out the machine's own credentials: authors of tasks and repositories must not get at them.
 const METADATA = list(
   [
     ["169.254.0.0", 16],
@@ -87,14 +87,14 @@ export const isLoopback = (address: string): boolean => inside(LOOPBACK, address
 // Names that public DNS cannot have (RFC 2606, 6761, 6762, 8375; `.internal` is reserved by ICANN): who gives them to this machine is its operator.
 const PRIVATE_NAME = /(^|\.)(localhost|test|local|internal|home\.arpa)\.?$/i;
 
-/** Whether a host that somebody names may be this machine: its own address, or a name that only this machine's operator can give. */
+/** Whether a host named by a user may be this machine: its own address, or a name that only this machine's operator can give. */
 export function mayBeLocal(host: string): boolean {
   const plain = host.replace(/^\[|\]$/g, "");
   return isIP(plain) ? isLoopback(plain) : !plain.replace(/\.$/, "").includes(".") || PRIVATE_NAME.test(plain);
 }
 
 /**
- * Which addresses are refused to who begins at a host: never a cloud's metadata, and this machine only for who named it. So nobody is led here
+ * Which addresses are refused to who begins at a host: never a cloud's metadata, and this machine only for who named it. So no caller is led here
  * by a redirect, an index, or a name whose address changes.
  */
 export function refusedFrom(host: string): (address: string) => boolean {
@@ -112,7 +112,7 @@ export function isDetour(url: string): boolean {
 /** The code of the error that a guarded lookup gives. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
 
-/** A lookup for `connect`: names are looked up once, and what is looked at is what is connected to. */
+/** A lookup for `connect`: a name is resolved once, and the checked address is the one that is connected to. */
 export function guardedLookup(refused: (address: string) => boolean, why: string): LookupFunction {
   return (host, options, give) => {
     resolver.lookup(host, { ...options, all: true }, (error, found) => {

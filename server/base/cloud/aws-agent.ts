@@ -11,7 +11,7 @@ export interface AgentInAws {
   roleArn?: string | undefined;
 }
 
-/** What the agent signs with in AWS: its own keys, or those of a role that it assumes; `reason` is why without them nothing goes on. */
+/** What the agent signs with in AWS: its own keys, or those of a role that it assumes; `reason` is why there are none. */
 export async function agentKeys({ env, ...who }: AgentInAws, reason: string): Promise<Outcome<AwsCredentials>> {
   const endpoint = env.AWS_ENDPOINT_URL_STS || env.AWS_ENDPOINT_URL || undefined;
   const machine = env.OUTPOST_ALLOW_METADATA === "true";

@@ -30,7 +30,7 @@ export interface AwsIdentity {
   session: string;
   /** Whether the role of the machine counts: it is often far stronger than anything that was meant. */
   machine: boolean;
-  /** Who is told of each secret that comes. */
+  /** Called with each secret that is read. */
   mask?(secret: string): void;
 }
 

@@ -12,7 +12,7 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
 // A bundle of every public authority has about 150.
 const MOST = 256;
 
-/** Reads the certificates of a PEM text. What stands between them is for people and passed over. */
+/** Reads the certificates of a PEM text. Text between them is ignored. */
 export function readCertificates(text: string): Outcome<Certificate[]> {
   const out: Certificate[] = [];
   for (const [block, kind] of text.matchAll(BLOCK)) {

@@ -38,7 +38,7 @@ export function ed25519Signer(seed: Secret): (text: string) => string {
   return (text) => signWith(null, Buffer.from(text), key).toString("base64url");
 }
 
-/** False also for a key or a signature that is none: both come from strangers. */
+/** False also for a malformed key or signature: both come from strangers. */
 export function ed25519Verify(publicKey: string, text: string, signature: string): boolean {
   const key = exactly(publicKey, 32);
   const bytes = exactly(signature, 64);
@@ -51,7 +51,7 @@ export function ed25519Verify(publicKey: string, text: string, signature: string
   );
 }
 
-/** Node's decoder passes over what is not base64url, so that many texts would stand for one key: only the one right text counts. */
+/** Node's decoder skips characters that are not base64url, so many texts would mean one key: only the canonical text counts. */
 export function exactly(text: string, length: number): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.length === length && bytes.toString("base64url") === text ? bytes : undefined;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { done, type Outcome, stop } from "../outcome.ts";
 
-/** What an OpenPGP public key says of itself. Whether that is true is for whoever verifies with it: nothing here checks a signature. */
+/** What an OpenPGP public key says of itself. Nothing here checks a signature; gpg verifies with the key. */
 export interface PublicKey {
   /** In capitals; the key's id is its last sixteen digits. */
   fingerprint: string;
@@ -234,7 +234,7 @@ function readSignature(body: Buffer): Signature | undefined {
     if (type === 33 && value.length === 21) signature.issuer = value.subarray(13).toString("hex").toUpperCase();
     if (type === 16 && value.length === 8) signature.issuer = value.toString("hex").toUpperCase();
   }
-  // Only who made it may stand in the part that is not signed.
+  // The unsigned part may contain only the issuer.
   for (const [type, value] of subpackets(body.subarray(plain, plain + unhashed)))
     if (type === 16 && value.length === 8) signature.issuer ??= value.toString("hex").toUpperCase();
   return signature;

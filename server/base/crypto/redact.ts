@@ -1,12 +1,12 @@
 import { formsOf, SHORTEST } from "./encodings.ts";
 
-/** What stands where a secret was. */
+/** The replacement of a secret. */
 export const MASK = "[secret]";
 
 /** Bounds of what one redactor hides; the room that they take is bounded too. */
 export const REDACT_LIMITS = { values: 200, valueBytes: 64 * 1024, allBytes: 256 * 1024, lines: 4_096 } as const;
 
-// Longer texts are looked for in pieces of this size, each by itself: so nobody waits for more than this, and comparing costs no more.
+// Longer texts are looked for in pieces of this size, each by itself, so that no caller waits for more than this, and comparing costs the same.
 const PIECE = 96;
 const STEP = PIECE - 2 * SHORTEST;
 // Shorter texts are not looked for across line breaks: a column of numbers is not a secret.
@@ -34,7 +34,7 @@ export class Redactor {
     return this.#values.size;
   }
 
-  /** From now on the value is masked. What is shorter than six characters is not: masking it would ruin every log. */
+  /** From now on the value is masked. Values shorter than six characters are not: masking them would ruin every log. */
   add(value: string): void {
     if (this.#values.has(value) || value.trim().length < SHORTEST) return;
     this.#values.add(value);
@@ -85,7 +85,7 @@ export class Redactor {
     for (let at = 0; at < JUMP; at++) this.#jumps[tripleAt(at)] = Math.min(this.#jumps[tripleAt(at)]!, JUMP - 1 - at);
   }
 
-  /** Tells every place of a secret, and every place where one may have begun when the text ends before it does. */
+  /** Finds every place of a secret, and every place near the end where one may have begun. */
   #scan(text: string, found: (from: number, to: number) => void, open: (from: number) => void): void {
     const jumps = this.#jumps;
     const starts = this.#starts;
@@ -135,7 +135,7 @@ class Forms {
     );
   }
 
-  /** Whether a long one may go on where the text ends. */
+  /** Whether a long one may continue beyond the end of the text. */
   mayBegin(text: string, at: number): boolean {
     if (at + this.#lengths[0]! <= text.length) return false;
     if (!this.#sorted) this.#long.sort();
@@ -162,7 +162,7 @@ type Scan = (text: string, found: (from: number, to: number) => void, open: (fro
 
 interface Held {
   text: string;
-  /** Where it begins in what is looked at; below zero when a part was looked at before. */
+  /** Where it begins in the present text; below zero when it began in an earlier one. */
   start: number;
   /** Where it ends there. */
   end: number;
@@ -170,12 +170,12 @@ interface Held {
 }
 
 /**
- * One stream of lines. A line is given back as soon as no secret can have begun in it that ends in a later one: nearly always at once.
+ * One stream of lines. A line is returned as soon as no secret in it can end in a later line: nearly always at once.
  * Only ends of lines are kept, never more than a piece of a secret and the lines it may lie in.
  */
 export class RedactedLines {
   readonly #scan: Scan;
-  /** The end of what was looked at, without line breaks: a secret may go on from here. */
+  /** The end of the text so far, without line breaks: a secret may continue from here. */
   #carry = "";
   #held: Held[] = [];
   /** Where in `#carry` a secret may have begun. */

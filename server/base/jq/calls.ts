@@ -102,7 +102,7 @@ function firstFew(run: Run, input: Hit, emit: Emit, { part, count }: { part: Jq;
       if (found.push(hit) >= count) throw enough;
     });
   } catch (error) {
-    // What came before an error counts, and the error too.
+    // Values before an error count, and so does the error.
     if (error !== enough) {
       for (const hit of found) emit(hit);
       throw error;

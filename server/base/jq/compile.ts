@@ -22,7 +22,7 @@ export const CALLS: Record<string, Call> = {
   ),
 };
 
-/** Reads an expression of the jq language and checks its functions; a text is what is wrong with it. */
+/** Reads an expression of the jq language and checks its functions; a text is its error. */
 export function compileJq(text: string): Jq | string {
   try {
     const program = parseJq(text);

@@ -37,7 +37,7 @@ const MAX_WEIGHT = 1_000_000;
 
 /**
  * The places an expression names in a document, as `path(…)` gives them. Where it does not fit the document (a field of a text, items of
- * nothing) it names none; `slow` when it does too much. `spent` is told how much it did.
+ * nothing) it names none; `slow` when it does too much. `spent` receives the number of steps.
  */
 export function pathsOf(program: Program, document: unknown, spent?: (steps: number) => void): Path[] | "slow" {
   const run = new Run();
@@ -383,7 +383,7 @@ class Run {
     emit(sliceOf(of, at(node.from), at(node.to)));
   }
 
-  /** What comes before an error counts; an error of what comes after is not caught here. */
+  /** Values before an error count; errors of later expressions are not caught here. */
   #try(node: Jq, input: Hit, emit: Emit, handler?: Jq): void {
     const good: Hit[] = [];
     let caught: Misfit | undefined;

@@ -100,7 +100,7 @@ export function compare(operator: string, a: unknown, b: unknown): boolean {
 // What one expression may compare or copy, some 0.2 s: items of lists may be large themselves.
 const MAX_COMPARED = 10_000_000;
 let compared = 0;
-/** Begins the count anew, for another expression: one is evaluated to its end before the next. */
+/** Resets the count for another expression: one is evaluated to its end before the next. */
 export function resetCompared(): void {
   compared = 0;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { compare } from "../lang/compare.ts";
 
-/** JSON with object keys sorted and `undefined` left out: the same value always gives the same text, so it can be signed and hashed. */
+/** JSON with sorted object keys and without `undefined`: the same value always gives the same text, so it can be signed and hashed. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((v) => canonical(v ?? null)).join(",")}]`;
   if (value !== null && typeof value === "object") {

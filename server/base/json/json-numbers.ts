@@ -45,7 +45,7 @@ function pointerAt(text: string, place: number): string {
     const c = text[i];
     if (c === '"') {
       const end = endOfString(text, i);
-      // A string in an object is a name when a colon follows; as a value it is passed over.
+      // A string in an object is a name when a colon follows; as a value it is skipped.
       if (typeof path.at(-1) === "string" && /^\s*:/.test(text.slice(end + 1, end + 100)))
         path[path.length - 1] = text.slice(i, end + 1);
       i = end;

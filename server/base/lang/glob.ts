@@ -1,4 +1,4 @@
-/** How many steps some matches may take together. Below zero it is used up: what was not matched by then is not known, and counts as no match. */
+/** How many steps some matches may take together. Below zero it is used up: matches that are not finished by then count as no match. */
 export interface GlobBudget {
   left: number;
 }
@@ -22,7 +22,7 @@ export function matchGlob(
 
 const MAX_ALTERNATIVES = 256;
 const MAX_DEPTH = 32;
-// Longer ones nobody writes. What is left of a match after so many steps, a tenth of a second, fits nothing.
+// Longer than any real one. What is left of a match after so many steps, a tenth of a second, fits nothing.
 const MAX_PATTERN = 16_384;
 const MAX_STEPS = 4_000_000;
 

@@ -11,7 +11,7 @@ const matchAll = new Script(
 
 /** An expression that is none, or that Go does not have. */
 export class PatternFault extends Error {}
-/** An expression that is too much: other than one that is none, nobody may take it for one that does not fit. */
+/** An expression beyond the bounds. It is an error, and must not be taken for one that does not match. */
 export class PatternTooMuch extends PatternFault {}
 
 export interface Match {
@@ -30,7 +30,7 @@ export function findAll(pattern: string, text: string, also = ""): Match[] {
   Object.assign(context, { pattern: source, flags: `${flags}dgu`, text });
   try {
     const all = (JSON.parse(run()) as Match[]).map((match) => ({ ...match, names }));
-    // An empty match right behind another one is none to Go.
+    // Go ignores an empty match right behind another one.
     const found = all.filter(
       ({ at, groups }, i) => groups[0] !== "" || i === 0 || at > all[i - 1]!.at + all[i - 1]!.groups[0]!.length,
     );

@@ -34,7 +34,7 @@ export function lineDiff(before: string, after: string): DiffLine[] {
   return [...result, ...a.slice(i).map(removed), ...b.slice(j).map(added)];
 }
 
-/** Only the changed lines with `context` lines around them; `…` stands for what is left out. */
+/** Only the changed lines with `context` lines around them; `…` marks omitted lines. */
 export function hunks(diff: readonly DiffLine[], context = 3): DiffLine[] {
   const near = diff.map((_, i) => diff.slice(Math.max(0, i - context), i + context + 1).some((l) => l.sign !== " "));
   const result: DiffLine[] = [];

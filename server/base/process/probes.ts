@@ -39,7 +39,7 @@ export async function startProbes({ listen, ready, metrics }: ProbeOptions): Pro
     server.once("error", reject);
     server.listen(Number(listen.slice(colon + 1)), listen.slice(0, colon) || "127.0.0.1", resolve);
   });
-  // Without a free descriptor a connection is not accepted; the program goes on.
+  // Without a free descriptor a connection is not accepted; the program continues.
   server.on("error", () => {});
   return {
     port: (server.address() as AddressInfo).port,

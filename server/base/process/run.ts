@@ -41,7 +41,7 @@ const GRACE_MS = 1_000;
 
 /**
  * Runs `file` with an argument array (never a shell) in its own process group and resolves when the group is gone.
- * Any exit code is `done`; `again` and `stop` say why there is none.
+ * Any exit code is `done`; `again` and `stop` say why there is no exit code.
  */
 export async function run(file: string, options: RunOptions): Promise<Outcome<RunResult>> {
   const { signal, maxResidentBytes } = options;

@@ -1,4 +1,4 @@
-/** What is called when a signal aborts; one listener on the signal serves all of it. */
+/** Callbacks for a signal's abort; one listener on the signal serves all of them. */
 const waiting = new WeakMap<AbortSignal, Set<{ end: () => void }>>();
 
 /**
@@ -36,7 +36,7 @@ export const waitingFor = (signal: AbortSignal): number => waiting.get(signal)?.
 
 /**
  * Ends `controller` when `signal` does, until the function that it gives is called. For signals that live as long as the program:
- * AbortSignal.any of Node 20 leaves something in them at each call, for ever (5 KiB of the service for each round of requests).
+ * AbortSignal.any of Node 20 leaks memory at each call (5 KiB of the service for each round of requests).
  */
 export function follow(controller: AbortController, signal: AbortSignal): () => void {
   return onAbort(signal, () => controller.abort(signal.reason));

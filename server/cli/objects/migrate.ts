@@ -16,7 +16,7 @@ interface Flags {
   namespace: string;
 }
 
-/** `outpost agent migrate --check`: what another engine would do otherwise. */
+/** `outpost agent migrate --check`: what another engine would change. */
 export function migrateVerb(agent: Command, io: Io): void {
   agent
     .command("migrate [applications...]")

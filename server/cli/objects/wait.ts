@@ -15,7 +15,7 @@ const NEXT_LOOK_MS = 3_000;
 export interface Goal {
   timeout: string;
   holds(object: Json): Readiness;
-  /** Looks for the cause while nothing moves; what it says stands in place of what `holds` said, and `failed` ends the wait. */
+  /** Looks for the cause while nothing moves; its message replaces that of `holds`, and `failed` ends the wait. */
   explain?(object: Json): Promise<Readiness | undefined>;
 }
 
@@ -56,7 +56,7 @@ export async function waitFor(s: Session, noun: Noun, id: string, { timeout, hol
         throw new Failure(`${noun.word} ${id} was deleted while it was waited for`, EXIT.notFound);
       const now = holds(change.object);
       current = change.object;
-      // The same state told again has the same cause.
+      // The same state has the same cause.
       if (now.reason !== told) reason = now.reason;
       told = now.reason;
       if (now.ready) {

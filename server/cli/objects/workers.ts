@@ -15,7 +15,7 @@ const FORMATS: string[] = document.paths["/v1/delegates/{id}/manifest"].post.par
   "schema" in p && p.schema && "enum" in p.schema ? (p.schema.enum as string[]) : [],
 );
 
-/** The flags of an installation: what is longer than a line comes from a file, and agents have none of the delegates'. */
+/** The flags of an installation: long values come from files, and agents do not have the delegates' flags. */
 function installFlags(word: Word): Flag[] {
   const flags = flagsOf("InstallRequest").filter(
     ({ path, help }) => path[0] !== "withToken" && (word === "Delegate" || !/^Delegates\b/.test(help)),

@@ -161,7 +161,7 @@ async function warnOfTwins(s: Session, { id, scope, spec }: Sent): Promise<void>
   const filter = `spec.agent=${JSON.stringify(spec.agent)},spec.url=${JSON.stringify(spec.url)}`;
   const call = { query: { filter, limit: 10 }, scope };
   const found = await api.call<{ items?: Json[] }>("listRepositories", call).catch((error: unknown) => {
-    // What was written stays written, also where nobody may list.
+    // What was written stays written, also where the key may not list.
     if (error instanceof Failure) return { items: [] };
     throw error;
   });

@@ -49,7 +49,7 @@ export function problemFailure(problem: Problem): Failure {
   return new Failure(problem.detail, exitOf(problem), { problem });
 }
 
-/** The exit code of a problem; by its status, but for what is a matter of time or of waiting. */
+/** The exit code of a problem: by its status, except for timeouts. */
 export function exitOf({ code, status }: { code: string; status: number }): Exit {
   if (code === "agent_timeout" || code === "request_timeout") return EXIT.timeout;
   if (["invalid_request", "invalid_json", "invalid_field", "immutable_field"].includes(code)) return EXIT.usage;

@@ -82,7 +82,7 @@ const inFile = (flags: Flag[]): Flag[] => flags.map((f) => ({ ...f, name: `${f.n
 function flagName(path: string[]): string {
   const parts: string[] = [];
   for (let end = path.length; end > 0; end--) {
-    // The longest prefix that has a word of its own stands for all of it.
+    // The longest prefix with a word of its own is used.
     const word = WORDS[path.slice(0, end).join(".")];
     if (word !== undefined) return [word, ...parts].filter(Boolean).join("-");
     parts.unshift(path[end - 1]!.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`));

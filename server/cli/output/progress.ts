@@ -7,7 +7,7 @@ const FRAMES = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
 const TICK_MS = 120;
 
 /**
- * One line that says what is being waited for, and since when. On a terminal it is rewritten in place; elsewhere a line
+ * One line with the awaited condition, and since when. On a terminal it is rewritten in place; elsewhere a line
  * is written when the reason changes, so that a log stays readable.
  */
 export class Progress {
@@ -38,7 +38,7 @@ export class Progress {
   fail(text: string): void {
     this.#finish(paint(this.#io, this.#io.err).red("✗"), text);
   }
-  /** Ends the line without a word, for an error that is told elsewhere. */
+  /** Ends the line silently, for an error that is shown elsewhere. */
   clear(): void {
     if (!this.#timer) return;
     clearInterval(this.#timer);

@@ -135,7 +135,7 @@ async function login(s: Session, given: string | undefined, flags: LoginFlags): 
   const me = await api.call<Schemas["Identity"]>("whoAmI");
   const settings = await readSettings(io);
   const name = flags.name ?? new URL(endpoint).host;
-  // A key that is good for one organisation or project alone works there unless told otherwise.
+  // A key for one organisation or project works there by default.
   const scope = { org: org ?? me.org, project: project ?? me.project };
   const context: SignIn = {
     endpoint,

@@ -59,7 +59,7 @@ const operationAt = (path: string): OperationId | undefined =>
     (id) => operations[id].method === "GET" && operations[id].path === path,
   );
 
-/** `argo project mapping` for what stands under /v1/argoprojectmappings. */
+/** `argo project mapping` for objects under /v1/argoprojectmappings. */
 function wordOf(row: OperationRow): string | undefined {
   const get = operationAt(`/v1/${collectionOf(row)}/{id}`);
   return get
@@ -79,7 +79,7 @@ async function near({ row, ids }: Asked, id: string): Promise<string> {
   try {
     return didYouMean(id, await ids(list));
   } catch (error) {
-    // Whoever may not list them gets the answer without a proposal.
+    // A key that may not list them gets the answer without a proposal.
     if (error instanceof Failure) return "";
     throw error;
   }

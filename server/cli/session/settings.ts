@@ -65,7 +65,7 @@ export async function resolveTarget(
   flags: { endpoint?: string; context?: string; org?: string; project?: string },
 ): Promise<Target> {
   const settings = await readSettings(io);
-  // An empty variable is not set; an empty organization or project is none, whatever the context says.
+  // An empty variable is not set; an empty organization or project means none, whatever the context says.
   const name = flags.context ?? (io.env.OUTPOST_CONTEXT || undefined) ?? settings.current;
   const context = name ? settings.contexts[name] : undefined;
   if ((flags.context || io.env.OUTPOST_CONTEXT) && !context)

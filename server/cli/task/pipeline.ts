@@ -145,7 +145,7 @@ async function list(s: Session, flags: { pipeline?: string; limit: string }): Pr
   show(s, items as Json[], runColumns, { empty: "no runs" });
 }
 
-/** Follows a run to its end. What is exited with is the run's end; the run itself goes on when nobody watches any more. */
+/** Follows a run to its end. The exit code tells how the run ended; the run itself goes on when the command is interrupted. */
 async function follow(s: Session, run: Run, flags: WaitFlags): Promise<void> {
   const ms = tryParseDuration(flags.timeout);
   if (ms === undefined)

@@ -172,7 +172,7 @@ async function watch(s: Session): Promise<void> {
   let heads = true;
   const seen = new Map<string, string>();
   for await (const task of changes(api, s.io.signal)) {
-    // After a lost connection the service tells again what has not ended.
+    // After a lost connection the service sends all open tasks again.
     const text = JSON.stringify({ ...task, explanation: undefined });
     if (seen.get(String(task.id)) === text) continue;
     if (ENDED.has(String(task.state))) seen.delete(String(task.id));

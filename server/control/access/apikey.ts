@@ -10,7 +10,7 @@ const TASK = /^ott_([a-z0-9](?:[-a-z0-9]{0,30}[a-z0-9])?)_(t-[0-9a-f]{20})_([1-9
 /** Accounts are the first part of keys, tokens and worker ids; 32 characters leave room for the rest. */
 export const ACCOUNT = /^[a-z0-9](?:[-a-z0-9]{0,30}[a-z0-9])?$/;
 
-/** 256 random bits: nobody guesses one, so a plain SHA-256 is enough to store it. */
+/** 256 random bits cannot be guessed, so a plain SHA-256 is enough to store it. */
 export const makeApiKey = (account: string) => new Secret(`opk_${account}_${randomBytes(32).toString("base64url")}`);
 export const makeSession = (account: string) => new Secret(`ows_${account}_${randomBytes(32).toString("base64url")}`);
 

@@ -15,7 +15,7 @@ export interface FirstKey {
 
 /**
  * Makes the first account and its administrator's key. The key is written to a file that only this user can read, before its hash is
- * stored: a start that is cut off between the two finds the file again and goes on with it.
+ * stored: after a crash between the two the next start finds the file and continues with it.
  */
 export async function firstStart(db: Database, dir: string, preset: string | undefined): Promise<FirstKey> {
   await ensureAccount(db, FIRST_ACCOUNT);

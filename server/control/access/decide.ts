@@ -17,7 +17,7 @@ export interface Rule {
 const TASK_ROLE: Role = "editor";
 
 /**
- *   allowed          go on
+ *   allowed          continue
  *   unauthenticated  this kind of credential does not open this operation
  *   hidden           the scope is not within the key's: answered exactly as if there were nothing
  *   forbidden        the scope is visible, the role is too small
@@ -31,7 +31,7 @@ export function decide({ access, task = false }: Rule, actor: Actor | undefined,
   if (access === "worker") return actor.kind === "worker" ? "allowed" : "unauthenticated";
   if (actor.kind === "task") {
     if (!task || access === "any") return "unauthenticated";
-    // Exactly its scope: what is below it belongs to others.
+    // Exactly its scope: scopes below belong to others.
     if (actor.bound.account !== scope.account || actor.bound.org !== scope.org || actor.bound.project !== scope.project)
       return "hidden";
     return RANK[TASK_ROLE] >= RANK[access] ? "allowed" : "forbidden";

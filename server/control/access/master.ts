@@ -11,7 +11,7 @@ export class MasterKeyError extends Error {}
 
 /**
  * Keys from outside of the database that wrap the service's own keys in it. The first one wraps, each unwraps: put a new key in front of the old one,
- * restart, and the rows are wrapped anew; then the old one can go.
+ * restart, and the rows are wrapped again; then the old one can go.
  */
 export class MasterKeys {
   readonly #keys: { id: string; key: Secret }[];
@@ -62,7 +62,7 @@ export class MasterKeys {
     }
   }
 
-  /** Whether a stored key should be wrapped anew: it is in clear, or under an older master key. */
+  /** Whether a stored key should be wrapped again: it is in clear, or under an older master key. */
   isStale(stored: string): boolean {
     return stored !== "" && this.#keys[0] !== undefined && WRAPPED.exec(stored)?.[1] !== this.#keys[0].id;
   }

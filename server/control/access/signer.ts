@@ -39,11 +39,11 @@ export interface Successor {
   signature: string;
 }
 
-/** The service's own key and what is derived from it. All replicas load the same. */
+/** The service's own key and the keys derived from it. All replicas load the same. */
 export interface Signer {
   readonly keyId: string;
   readonly publicKey: string;
-  /** First 32 characters of SHA-256 of the public key, base64url: stands in tokens, so that workers know whom to trust. */
+  /** First 32 characters of SHA-256 of the public key, base64url: part of tokens, so that workers know which service to trust. */
   readonly pin: string;
   /** From key to key up to the one that signs now. */
   readonly successors: readonly Successor[];
@@ -104,7 +104,7 @@ export async function loadSigner(db: Database, account: string, master = new Mas
         hookKey: key.hookKey && master.unwrap(hookRow(key.id), key.hookKey),
       }),
     );
-  /** Whether a row is to be stored anew: under a newer master key, or with the hook key that older versions did not store. */
+  /** Whether a row must be stored again: under a newer master key, or with the hook key that older versions did not store. */
   const isStale = ({ privateKey, hookKey }: ServiceKeyRow) =>
     master.isStale(privateKey) || master.isStale(hookKey) || (privateKey !== "" && hookKey === "");
   // The key belongs to the service, not to an account.
@@ -159,7 +159,7 @@ export async function loadSigner(db: Database, account: string, master = new Mas
     tx.notify(account, TOPIC);
     return { keyId: next.id, publicKey: next.publicKey };
   };
-  // What is not heard is seen at the next greeting or sweep.
+  // A missed notification is noticed at the next greeting or sweep.
   const close = db.listen(account, TOPIC, () => void refresh().catch(() => undefined));
   const learn = async (keys: readonly (string | undefined)[]) => {
     if (keys.some((key) => key !== undefined && !ring.hooks.has(key))) await refresh();
@@ -209,11 +209,11 @@ interface Ring extends Pick<Signer, "keyId" | "publicKey" | "pin" | "successors"
   firstKeyId: string;
   /** By the id of the service's key. */
   hooks: ReadonlyMap<string, HookKeys>;
-  /** What the key before made is still taken for a moment: other replicas hear of the new one a little later. */
+  /** Values of the former key are accepted for a short time: other replicas learn of the new one a little later. */
   before?: { derived: Derived; until: number };
 }
 
-/** What is made from the key that signs now, and moves on with it. */
+/** Keys derived from the current signing key; they change with it. */
 interface Derived {
   nonceMac(text: string): string;
   taskMac(lease: Lease): string;
@@ -264,7 +264,7 @@ const ADDRESS = /^([a-z0-9-]{1,63})_(?:([0-9a-f]{16})_)?([A-Za-z0-9_-]{43})$/;
  * hosts have them, so they stay when the service's key is replaced and change when the webhook is rotated.
  */
 function makeSigner(ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | "learn" | "close">): Signer {
-  /** What is derived now, and for a moment what was before. */
+  /** The current derived keys, and for a short time the former ones. */
   const taken = (): Derived[] => {
     const { derived, before } = ring();
     return before && before.until > Date.now() ? [derived, before.derived] : [derived];

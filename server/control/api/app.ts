@@ -16,7 +16,7 @@ import type { Services } from "./services.ts";
 export interface AppOptions {
   /** Check every answer against the contract too: in tests. */
   validateResponses?: boolean;
-  /** Requests of known callers in work at the same time, without long polls and watches; more are told to come again. */
+  /** Requests of known callers in work at the same time, without long polls and watches; further ones get 429. */
   maxInFlight?: number;
 }
 
@@ -28,7 +28,7 @@ const SERVER: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 1_000,
-  // Ours says so as a Problem.
+  // Our handler answers with a Problem.
   requireHostHeader: false,
   // Longer than any client that we know of keeps a connection it does not use: one that is used at its last moment would be reset.
   keepAliveTimeout: 95_000,

@@ -147,7 +147,7 @@ describe("delivery", () => {
     const lost = await w.exchange({ known: known.slice(1) });
     expect(lost.objects.map((o) => `${o.op} ${o.key}`)).toEqual([`put ${objects[0]!.key}`]);
     expect((await w.exchange({ known: [] })).objects).toHaveLength(2);
-    // The agent holds something newer than the service knows, which was restored from a backup: it is sent anew with a higher number.
+    // The agent holds something newer than the service knows, which was restored from a backup: it is sent again with a higher number.
     const ahead = await w.exchange({ known: known.map((k) => ({ ...k, generation: 50 })) });
     expect(ahead.objects.map((o) => o.generation)).toEqual([51, 51]);
   });

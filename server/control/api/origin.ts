@@ -17,7 +17,7 @@ export function originOf(req: IncomingMessage, publicUrl: string | undefined): s
   return `http://${local.includes(":") ? `[${local}]` : local}:${localPort}`;
 }
 
-/** Whether an address made without OUTPOST_PUBLIC_URL reaches the service from other machines: nobody knows. */
+/** Whether an address made without OUTPOST_PUBLIC_URL reaches the service from other machines: it is not known. */
 export const isGuess = (origin: string, publicUrl: string | undefined): boolean =>
   publicUrl === undefined && !isLoopbackHost(URL.parse(origin)?.hostname ?? "");
 

@@ -2,7 +2,7 @@ import { agentsOf } from "../testing/agents.ts";
 import { startService, type TestService } from "../testing/service.ts";
 import type { TestWorker } from "../testing/worker.ts";
 
-// Guarantee 19 at the service's end of the link: what a worker reports stops nobody else's reports, and not its own session.
+// Guarantee 19 at the service's end of the link: what a worker reports stops neither the reports of others nor its own session.
 const APPS = 40;
 const ROUNDS = 30;
 let s: TestService;

@@ -30,7 +30,7 @@ export interface Services {
   strangers: Strangers;
   /** How many questions to agents may wait. */
   questions: Questions;
-  /** What was heard of Git hosts. */
+  /** Hints from Git hosts. */
   webhooks: Webhooks;
   /** How much is kept of tasks. */
   limits: Limits;

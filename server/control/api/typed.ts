@@ -44,7 +44,7 @@ export interface Call<Op extends OperationId> {
   operation: Op;
   params: Params<Op, "path">;
   query: Params<Op, "query">;
-  /** `{}` when an optional body was left out. */
+  /** `{}` for a missing optional body. */
   body: BodyOf<Op>;
   /** The bytes of a body that the handler reads by itself, within bounds of its own, and the fields that come with them. */
   upload?: { bytes: Readable; announced?: number | undefined; headers: IncomingHttpHeaders };

@@ -76,6 +76,6 @@ export function misfit(faults: readonly { pointer?: string; detail: string }[]):
   return new Problem("invalid_request", detail, { pointer: first.pointer, errors });
 }
 
-/** The one answer for what is not there and for what the caller may not see: nobody can tell the two apart. */
+/** The one answer for a missing object and for one that the caller may not see: callers cannot tell the two apart. */
 export const notFound = () =>
   new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");

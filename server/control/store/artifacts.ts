@@ -22,7 +22,7 @@ const toArtifact = (r: Row): ArtifactRow => ({
 
 export const newUpload = (): string => randomBytes(12).toString("hex");
 
-/** One piece of a file; nobody sees it before the file is whole. */
+/** One piece of a file; it is not visible before the file is whole. */
 export async function addPiece(sql: Sql, account: string, upload: string, n: number, data: Uint8Array): Promise<void> {
   await sql.query("insert into artifact_pieces (account, upload, n, at, data) values ($1, $2, $3, outpost_now(), $4)", [
     account,

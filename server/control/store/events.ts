@@ -36,7 +36,7 @@ export async function eventsAfter(sql: Sql, account: string, version: number, li
   }));
 }
 
-/** Forgets events that are both older than `maxAgeSeconds` and not among the newest `keep`. Who wants to resume from before is told to list again. */
+/** Forgets events that are both older than `maxAgeSeconds` and not among the newest `keep`. A watcher that resumes from an older one must list again. */
 export async function trimEvents(sql: Sql, maxAgeSeconds: number, keep: number): Promise<void> {
   await sql.query(
     `with gone as (

@@ -2,7 +2,7 @@ import type { Row, Sql } from "./database/sql.ts";
 
 /**
  * Claims a key for this transaction. A second request with the same key waits here until the first has committed or rolled back, and
- * then is shown what was stored; so an effect and its stored answer appear together, also across a kill.
+ * then gets the stored answer; so an effect and its stored answer appear together, also across a kill.
  */
 export async function claimKey(sql: Sql, account: string, key: string, bodyHash: string): Promise<Row | undefined> {
   const claimed = await sql.query(

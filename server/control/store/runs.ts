@@ -104,7 +104,7 @@ export async function tryFindRun(sql: Sql, account: string, id: string): Promise
   return row && toRun(row);
 }
 
-/** Locks the row: whoever moves a run on does it alone. */
+/** Locks the row: one writer at a time moves a run on. */
 export async function tryLockRun(sql: Sql, account: string, id: string): Promise<RunRow | undefined> {
   const [row] = await sql.query("select * from runs where account = $1 and id = $2 for update", [account, id]);
   return row && toRun(row);
@@ -155,7 +155,7 @@ export async function listRuns(
   return rows.map((row) => ({ run: toRun(row), micros: Number(row.micros) }));
 }
 
-/** The runs that can go on: a task that they wait for has ended or is gone, or their time has come. */
+/** The runs that can continue: a task that they wait for has ended or is gone, or their time has come. */
 export async function dueRuns(sql: Sql, account: string, limit: number): Promise<string[]> {
   const rows = await sql.query(
     `select r.id from runs r where r.account = $1 and r.ended_at is null and (r.due_at <= outpost_now() or exists (

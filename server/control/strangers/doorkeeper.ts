@@ -60,7 +60,7 @@ export class Doorkeeper {
     return this.#known.has(hash);
   }
 
-  /** Whether the credential was looked up a moment ago and is none. */
+  /** Whether the credential was looked up a moment ago and is not valid. */
   looksForged({ hash }: Hashed): boolean {
     const until = this.#refused.get(hash);
     return until !== undefined && until > this.#now();

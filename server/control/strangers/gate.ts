@@ -32,7 +32,7 @@ export class Gate {
       if (this.#count >= this.#limits.waiting || line.length >= this.#limits.each) return "full";
       this.#count++;
       this.#waiting.set(address, line);
-      // The place is handed over by the one that leaves, so that nobody slips in between.
+      // The leaver hands its place over, so that no newcomer slips in between.
       await new Promise<void>((resolve) => line.push(resolve));
     } else this.#running++;
     try {

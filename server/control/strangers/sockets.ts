@@ -17,7 +17,7 @@ export class StrangerSockets {
   readonly #all = new Map<Socket, string>();
   readonly #cut: () => void;
 
-  /** @param cut is told of each connection that had to make room. */
+  /** @param cut is called with each connection that had to make room. */
   constructor(limits: SocketLimits, cut: () => void = () => {}) {
     this.#limits = limits;
     this.#cut = cut;

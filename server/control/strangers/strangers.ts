@@ -37,7 +37,7 @@ export class Strangers {
   /** Refusals of real tokens that are written to the audit trail, by token. */
   readonly refusals = new Rates({ burst: 10, perSecond: 1 / 60 });
 
-  /** @param cut is told of each connection that had to make room for a newer one. */
+  /** @param cut is called with each connection that had to make room for a newer one. */
   constructor({ trustedProxies = [], connections = 4_000, now }: StrangerSettings = {}, cut: () => void = () => {}) {
     this.proxies = new TrustedProxies(trustedProxies);
     this.sockets = new StrangerSockets({ total: connections, each: Math.max(Math.floor(connections / 4), 1) }, cut);

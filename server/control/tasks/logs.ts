@@ -16,7 +16,7 @@ type Chunk = Schemas["LogChunk"];
  */
 export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk): Promise<number> {
   const task = await lockHeld(tx, s, id, chunk.fence);
-  // Whoever read them has left; of a delegate's task what it says at its end is still wanted.
+  // Their readers have left; the last lines of a delegate's task are still wanted.
   if (task.agentUid && task.cancelRequested) throw stale();
   const have = task.logLast - task.logBase;
   const skip = have - (chunk.first - 1);
@@ -29,7 +29,7 @@ export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk
         { text: `[the log is longer than ${MAX_LOG_BYTES} bytes; the rest is not kept]`, stream: "system" as const },
       ]
     : kept;
-  // A log that is full already said so.
+  // A full log already has its notice.
   const stored = task.logBytes >= MAX_LOG_BYTES ? [] : rows;
   await tx.query(
     `insert into task_logs (account, task, seq, stream, text, at)
@@ -56,7 +56,7 @@ function fitting(lines: Chunk["lines"], room: number): { kept: Chunk["lines"]; b
 
 const PAGE = 1_000;
 
-/** Lines after a number, and whether that was all there will ever be. */
+/** Lines after a number, and whether the log has ended. */
 export async function readLogs(sql: Sql, task: TaskRow, after: number): Promise<Schemas["TaskLog"]> {
   const rows = await sql.query(
     "select seq, stream, text, at from task_logs where account = $1 and task = $2 and seq > $3 order by seq limit $4",

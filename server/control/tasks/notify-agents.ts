@@ -38,8 +38,8 @@ export async function askForAll(db: Database, account: string, agentUid: string)
 }
 
 /**
- * Tells agents that repositories have changed, and does not wait for them. What waits to be told already is not told twice: the agent
- * will look after it has heard, so it sees what is new now. Gives how many were told.
+ * Tells agents that repositories have changed, and does not wait for them. A hint that waits already is not queued twice: the agent
+ * looks after it was told, so it sees the newest commit. Returns how many were told.
  */
 export async function tellAgents(
   db: Database,

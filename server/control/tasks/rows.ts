@@ -29,7 +29,7 @@ export interface TaskRow extends Scope {
   /** Who has approved its run before its step began. */
   approval: ApprovalGiven | undefined;
   shape: string;
-  /** The replica that lost or failed it last, passed over until then. */
+  /** The replica that lost or failed it last; it is skipped until then. */
   avoid: { instance: string; until: Date } | undefined;
   /** `id/instance` of the worker of the newest attempt, and when it began. */
   attemptWorker: string | undefined;
@@ -101,7 +101,7 @@ export function toTask(r: Row): TaskRow {
   };
 }
 
-/** Locks the row: whoever changes a task's state does it alone. */
+/** Locks the row: one writer at a time changes a task's state. */
 export async function tryLockTask(sql: Sql, account: string, id: string): Promise<TaskRow | undefined> {
   const rows = await sql.query("select * from tasks where account = $1 and id = $2 for update", [account, id]);
   return rows[0] && toTask(rows[0]);
@@ -112,7 +112,7 @@ export async function tryFindTask(sql: Sql, account: string, id: string): Promis
   return rows[0] && toTask(rows[0]);
 }
 
-/** What became of each attempt; the newest one is in the row itself while it runs. */
+/** The result of each attempt; a running one is in the row itself. */
 export function attemptsOf(t: TaskRow): Task["attempts"] {
   const iso = (at: string) => new Date(at).toISOString();
   const ended = t.tries.map((a) => ({

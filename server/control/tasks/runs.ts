@@ -10,7 +10,7 @@ import { createTaskRow } from "./create.ts";
 import { toTask, tryLockTask } from "./rows.ts";
 import { settle } from "./transition.ts";
 
-/** The topic of commits after which a run may be able to go on. */
+/** The topic of commits after which a run may be able to continue. */
 export const RUNS = "runs";
 export const runTopic = (id: string) => `run:${id}`;
 
@@ -153,7 +153,7 @@ async function showLast(w: Writer, run: RunRow, isNew: boolean): Promise<void> {
 }
 
 /**
- * Moves on every run that can go on. It runs after each commit that names the topic `runs`, and each second for what a
+ * Moves on every run that can continue. It runs after each commit that names the topic `runs`, and each second for what a
  * killed replica has left; any number of replicas may do it at the same time. A run that cannot be moved on does not stop the others.
  */
 export async function sweepRuns(

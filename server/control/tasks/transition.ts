@@ -59,7 +59,7 @@ function tell(on: Tx, task: Pick<TaskRow, "account" | "id" | "run" | "agentUid" 
   if (state === "Queued") announce(on, task);
 }
 
-// The clock is read once: it is a function, and reading it costs about as much as the row. The fence stays: whoever had the lease still carries this number, and the next lease is one higher.
+// The clock is read once: it is a function, and reading it costs about as much as the row. The fence stays: the former holder still carries this number, and the next lease is one higher.
 const statement = (guard: string) =>
   `update tasks set state = $3, reason = $4, message = $5, outputs = coalesce($6::jsonb, outputs), log_final = coalesce(log_base + $7::bigint, log_final),
      ended_at = case when $8 then c.n end, ended_by = coalesce($10, ended_by),

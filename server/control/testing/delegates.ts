@@ -39,7 +39,7 @@ export function delegatesOf(service: () => TestService) {
     for (let i = 0; i < 30; i++) {
       const [task] = (await worker.exchange({ wait: 2, free: 1 })).tasks;
       if (!task) continue;
-      // Nobody renews it: for the time of the test the lease does not run out.
+      // It is not renewed: for the time of the test the lease does not run out.
       await service().db.query("update tasks set lease_expires_at = now() + interval '1 hour' where id = $1", [
         task.task,
       ]);

@@ -31,7 +31,7 @@ export const listed = (
   ...more,
 });
 
-/** Short ways to look at what is shown. */
+/** Short ways to read discovered objects. */
 export function shownBy(service: () => TestService) {
   const get = (path: string, key?: string) => service().ask("GET", path, key ? { key } : {});
   const ids = async (query = "", key?: string): Promise<string[]> =>

@@ -109,7 +109,7 @@ export const OTHER_CALLS: HookCall[] = [
         state: "OPEN",
         source: {
           branch: { name: "topic" },
-          // Twelve characters of it are all that is told.
+          // Only twelve characters of it are shown.
           commit: { hash: A.slice(0, 12), type: "commit" },
           repository: {
             type: "repository",

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { readDocument } from "../../base/json/nesting.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 
-/** What the config file says. Everything that is also a variable is given as one, so that there is one way to read and refuse it. */
+/** The config file's settings, as environment variables where there is one, so that there is one way to read and refuse them. */
 export interface Config {
   /** The environment, completed by what the file says; a variable that is set wins. */
   env: NodeJS.ProcessEnv;
@@ -15,7 +15,7 @@ export interface Config {
 type Read = (value: unknown) => string | undefined;
 interface Key {
   variable: string;
-  /** The value as the variable's text; undefined when it is none. */
+  /** The value as the variable's text; undefined when it has another type. */
   read: Read;
   want: string;
   /** Other variables that mean the same, and win too. */
@@ -67,7 +67,7 @@ const OWN = /^(OUTPOST_|DELEGATE_|UPGRADER_)/;
 
 /**
  * Reads OUTPOST_CONFIG_FILE, or /etc/outpost/delegate.yaml where that exists. A key that is not known is refused with its path: a bound that
- * is misspelt would otherwise not hold and nobody would know.
+ * is misspelt would otherwise be ignored without a word.
  */
 export function readConfig(env: NodeJS.ProcessEnv, fallback = DEFAULT_PATH): Outcome<Config> {
   const path = env.OUTPOST_CONFIG_FILE || fallback;

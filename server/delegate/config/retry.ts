@@ -16,7 +16,7 @@ export async function patiently<T>(
     const wait = backoff.next(answer);
     if (performance.now() + wait > ends) return answer;
     await pause(wait, signal);
-    // What was wrong says more than that there was no time left.
+    // The last error says more than a timeout.
     if (signal.aborted) return answer;
   }
 }

@@ -45,7 +45,7 @@ export interface Settings {
   logLevel: string;
 }
 
-// Log4j's names stand in many environments that were written for other delegates.
+// Many environments that were written for other delegates use Log4j's names.
 const LEVELS: Record<string, string> = {
   ...Object.fromEntries(["debug", "info", "warn", "error", "silent"].map((name) => [name, name])),
   ...{ trace: "debug", warning: "warn", fatal: "error", off: "silent" },

@@ -26,7 +26,7 @@ export async function checkService(options: ServiceOptions): Promise<Check[]> {
   const { endpoint, env } = options;
   const transport = new Transport({ endpoint, env, userAgent: `outpost-doctor/${options.version}` });
   try {
-    // Without a pin yet: whom the token expects is looked at below.
+    // Without a pin yet: the token's own pin is checked below.
     const nonce = "outpost-delegate-doctor";
     const asked = await transport.call<Hello>("GET", "/v1/worker/hello", { query: { nonce } });
     if (asked.kind !== "done") return [fail("http", asked.message)];

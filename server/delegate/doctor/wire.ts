@@ -150,7 +150,7 @@ async function checkTls(socket: Socket, host: string, env: NodeJS.ProcessEnv): P
       tls.destroy();
       resolve(check);
     };
-    // Not refused by the library: who answers is what is to be seen.
+    // Not refused by the library, so that the certificate can be shown.
     const tls: TLSSocket = connectTls({
       socket,
       ...(isIP(host) ? {} : { servername: host }),

@@ -23,11 +23,11 @@ const MIB = 1024 * 1024;
 export const MIN_FREE_MIB = 128;
 /** The same for files: a checkout of a repository needs thousands. */
 export const MIN_FREE_FILES = 4_000;
-// With less than this the kernel kills somebody soon; better that it is not asked for more.
+// With less than this the kernel soon kills a process; better to start nothing more.
 const MIN_MEMORY_MIB = 64;
 const LOOK_MS = 5_000;
 
-/** What this machine, or the container around the delegate, has left; looked at every 5 s and told with each exchange. */
+/** The free resources of this machine or container; read every 5 s and sent with each exchange. */
 export class Resources {
   readonly #options: HeadroomOptions;
   readonly #timer: NodeJS.Timeout;

@@ -50,7 +50,7 @@ export function keeperOf(env: NodeJS.ProcessEnv = process.env): number | undefin
   return env.OUTPOST_KEEPER !== undefined && Number(env.OUTPOST_KEEPER) === process.ppid ? process.ppid : undefined;
 }
 
-/** From this version on Landlock closes signals to what is outside. */
+/** From this version on Landlock blocks signals to processes outside. */
 const SCOPED_SIGNALS = [6, 12] as const;
 /** Where `sandbox/seccomp.ts` closes bounds of other processes; elsewhere a task may end its supervisor with RLIMIT_CPU. */
 const FILTERED = new Set<NodeJS.Architecture>(["x64", "arm64"]);

@@ -6,7 +6,7 @@ const MOST = 100;
 
 /**
  * An error that no code took is a defect of the delegate; without this it would end the tasks of every scope with it. It is logged and the
- * tasks go on; the one that it belongs to ends by its deadline at the latest. Gives the way to take this back.
+ * tasks continue; the task that it belongs to ends by its deadline at the latest. Returns a function that undoes this.
  */
 export function lastResort(log: Log, leave: () => void = () => process.exit(1)): () => void {
   let [count, since] = [0, 0];

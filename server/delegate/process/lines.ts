@@ -3,7 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 // A text without line breaks is cut here: it must not be kept in memory until its end.
 const LONGEST = 65_536;
 
-/** Bytes to lines: UTF-8 across chunk borders, `\r\n` as `\n`, what is left at the end as a line too. */
+/** Bytes to lines: UTF-8 across chunk borders, `\r\n` as `\n`, the rest at the end as a line too. */
 export class Lines {
   readonly #decoder = new StringDecoder("utf8");
   #rest = "";

@@ -16,7 +16,7 @@ interface Nameless {
   memory: boolean;
 }
 
-/** A file of memory below this is not worth a look at what is mapped of it, which makes the kernel walk through a process's pages. */
+/** Smaller memory files are not inspected: that makes the kernel walk through a process's pages. */
 const SMALL = 1024 * 1024;
 
 /** Each file counts once, however many processes and descriptors hold it. Processes that cannot be looked into count nothing. */

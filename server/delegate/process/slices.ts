@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Long enough to look at a thousand files, short enough for what else the delegate does. */
+/** Long enough to look at a thousand files, short enough for the delegate's other work. */
 const SLICE_MS = 5;
 
 /** Lets long work in calls that block be done in short pieces: looking at a file through Node's own threads takes ten times as long. */

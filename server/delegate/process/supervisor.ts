@@ -21,7 +21,7 @@ const PERL = ["/usr/bin/perl", "/bin/perl"];
  *
  * It runs outside the sandbox, with an environment of its own, and other programs of its user cannot trace it or read its memory.
  * It looks for processes through files that it opened at its start: a task that could take its files away (RLIMIT_NOFILE) would blind it
- * otherwise. When it sees nothing though the kernel says that there are children, it kills the group, and never says that none are left.
+ * otherwise. When it sees no process although the kernel reports children, it kills the group, and never reports that none are left.
  *
  * Its first input is the command: the length, then the texts of arguments and variables. A byte after that means: kill everything.
  */
@@ -111,7 +111,7 @@ export interface Supervisor {
   args: readonly string[];
 }
 
-/** The program that supervises commands here; undefined where there is none: then only marks and groups tell whose a process is. */
+/** The program that supervises commands here; undefined where there is none: then only marks and groups identify a task's processes. */
 export function findSupervisor(): Supervisor | undefined {
   const number = process.platform === "linux" ? PRCTL[process.arch] : undefined;
   const perl = PERL.find((path) => existsSync(path));
@@ -148,7 +148,7 @@ export class Control {
     });
   }
 
-  /** The command with all of its environment. Neither stands in a command line or an environment of the supervisor. */
+  /** The command with all of its environment. Neither is visible in a command line or the supervisor's environment. */
   start(command: readonly string[], env: Record<string, string>): void {
     const texts = [
       String(command.length),

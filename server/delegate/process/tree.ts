@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How the processes of one task are told from all others. */
+/** How the processes of one task are identified. */
 export interface Mark {
   /** `NAME=value` in the environment that the task's first process got and its children inherit. */
   variable: string;
@@ -24,7 +24,7 @@ interface Stat {
 
 /**
  * All living processes of a task: everything below its supervisor, its user's, those that carry the mark, its group and session, and
- * everything below these. The supervisor itself is none of them. On a system without /proc: none, there only the group is reached.
+ * everything below these. The supervisor itself is not among them. On a system without /proc only the group is reached.
  */
 export function findTree({ variable, root, keeper, group, uid }: Mark, proc = "/proc"): number[] {
   const all = new Map<number, Stat>();
@@ -133,7 +133,7 @@ export function findMarked(prefix: string, proc = "/proc"): number[] {
 
 function statOf(proc: string, name: string): Stat | undefined {
   const text = read(`${proc}/${name}/stat`);
-  // The program's name stands in brackets and may hold anything, brackets too.
+  // The program's name is in brackets and may hold any character, brackets too.
   const [state, parent, group, session] = text.slice(text.lastIndexOf(")") + 2).split(" ");
   // A zombie has ended; its parent has not asked yet how.
   if (!text || state === "Z" || state === "X") return undefined;
@@ -162,7 +162,7 @@ function read(path: string): string {
   }
 }
 
-// Without descriptors or memory nothing can be seen, which says nothing of what is there.
+// Without descriptors or memory nothing can be read; that does not mean that there are no processes.
 const BLIND = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 function gone<T>(error: unknown, nothing: T): T {

@@ -52,7 +52,7 @@ function besides(folder: string, kept: readonly string[]): string[] {
   });
 }
 
-/** What tasks read all the same: folders of programs, and more, below what is closed. One that holds something closed is not among them. */
+/** Folders that tasks may read below closed ones: those of programs, and more. A folder that holds something closed is not among them. */
 export function shownOf(
   paths: readonly string[],
   { cover, hidden }: Closed,

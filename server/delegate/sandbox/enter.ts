@@ -1,12 +1,12 @@
 /**
- * Run by the first process in new namespaces. It puts the task's view together on the stage (its own folder and what is shown), lays that
- * over the delegate's folder, closes what is hidden, and waits for the command: whatever this leaves running, the kernel ends with it.
+ * Run by the first process in new namespaces. It builds the task's view in a staging folder (its own folder and visible ones), mounts that
+ * over the delegate's folder, closes hidden folders, and waits for the command: the kernel ends all processes that are left.
  *
  * Memory, locks and queues that programs share end with it too. An earlier command of the attempt may have put a link in the place of its
  * tmp: a mount would follow it out of the task's view, so the folder is entered and looked at first.
  *
  *   $1 cover  $2 the attempt's folder  $3 stage  $4 where to start  $5 /proc: `own`, or `closed` where the machine's is shown  $6 `tmp` for an own /tmp
- *   then what is shown, --, what is hidden, --, the command
+ *   then visible folders, --, hidden folders, --, the command
  */
 export const ENTER = `set -e
 PATH=/usr/sbin:/usr/bin:/sbin:/bin

@@ -1,6 +1,6 @@
 /**
  * A task's environment must not reach what runs before it as root: LD_PRELOAD, ENV or PERL5OPT would be code there. Its variables travel
- * under other names, and a shell that is the task's user already gives them their own. They never stand in a command line.
+ * under other names, and a shell that is the task's user already gives them their own. They are never part of a command line.
  */
 export function handed(env: Record<string, string>): { env: Record<string, string>; prefix: string[] } {
   const names = Object.keys(env).filter((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !READ_ONLY.has(name));

@@ -4,7 +4,7 @@ import { FIRST_UID, LAST_UID, rangeOf } from "./owners.ts";
 import type { Finding } from "./protection.ts";
 import { tool } from "./ways.ts";
 
-/** Where clouds give a machine's credentials to whoever asks from it. */
+/** Where clouds give a machine's credentials to any program on it. */
 const ADDRESSES = [
   ["-4", "169.254.169.254/32"],
   ["-6", "fd00:ec2::254/128"],

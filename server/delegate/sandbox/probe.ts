@@ -8,7 +8,7 @@ import { tool } from "./ways.ts";
 
 // It takes a tenth of a second. On a machine whose processors are all taken it must not end in a weaker sandbox, or in none.
 const DEADLINE_MS = 60_000;
-// Without these a sandbox is none.
+// Without these there is no sandbox.
 const CORE = ["identity", "tasks", "environment"];
 /** The files of the delegate's owner: without this one it is a sandbox that leaks. */
 const CREDENTIALS = "credentials";

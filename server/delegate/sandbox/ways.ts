@@ -44,7 +44,7 @@ export interface Way {
   root: boolean;
   /** Each attempt runs as a user of its own. */
   uids: boolean;
-  /** What the task sees of the file system is put together anew: closed folders on the way do not matter. */
+  /** The task gets a file system of its own: closed folders on the way do not matter. */
   mounts: boolean;
   /** A task may leave files where every user may, which are removed at its end. */
   shares?: boolean;
@@ -66,7 +66,7 @@ const asUser = (place: Place) => [
   "--inh-caps=-all",
   "--",
 ];
-/** As root of a namespace of users: outside of it, the attempt's user and others that nobody has. */
+/** As root of a namespace of users: outside of it, the attempt's user and others that are unused. */
 const asUsers = (place: Place) => [
   ...limit(place),
   ...[tool("setpriv"), "--no-new-privs", "--"],

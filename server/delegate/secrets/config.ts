@@ -24,7 +24,7 @@ export interface Sources {
   scopes: Map<string, SourceScopes>;
 }
 
-/** Reads `sources:`; what is wrong is named by its path in the file. */
+/** Reads `sources:`; errors name the path in the file. */
 export function readSources(value: unknown, path = "sources"): Outcome<Sources> {
   try {
     const all = record(value ?? {}, path);

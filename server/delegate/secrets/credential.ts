@@ -6,7 +6,7 @@ import { refused } from "./source.ts";
 /** Where a source's own credential is: never in the configuration itself. */
 export type Credential = { file: string } | { env: string };
 
-/** The credential as it is now: whoever rotates it only replaces the file. */
+/** The credential as it is now: to rotate it, replace the file. */
 export async function readCredential(credential: Credential, env: NodeJS.ProcessEnv): Promise<Outcome<Secret>> {
   if ("env" in credential) {
     const value = env[credential.env]?.trim();

@@ -18,7 +18,7 @@ export interface Asking {
 
 export interface HttpAnswer {
   status: number;
-  /** The answer as JSON; undefined when it is none. */
+  /** The answer as JSON; undefined when it is not JSON. */
   json: unknown;
 }
 
@@ -36,7 +36,7 @@ export class Http {
     this.#options = options;
   }
 
-  /** Any answer is `done`; what comes from the network is `again`. */
+  /** Any answer is `done`; network errors are `again`. */
   async ask(method: "GET" | "POST", url: string, { headers, body, signal }: Asking): Promise<Outcome<HttpAnswer>> {
     const { origin } = new URL(url);
     const { env, caFile } = this.#options;

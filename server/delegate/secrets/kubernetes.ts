@@ -24,7 +24,7 @@ export const kubernetesSource = (options: KubernetesSource): SecretSource => ({
     const [name = "", namespace] = [...parts].reverse();
     if (parts.length > 2 || !NAME.test(name) || (namespace !== undefined && !NAME.test(namespace)))
       return refused("a path is NAME or NAMESPACE/NAME");
-    // Read anew each time: certificates and tokens are replaced while a delegate runs.
+    // Read again each time: certificates and tokens are replaced while a delegate runs.
     const config = access(options);
     if (config.kind !== "done") return config;
     const where = namespace ?? config.value.namespace;

@@ -67,7 +67,7 @@ export class Secrets {
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, queue.length) }, work));
-    // Also what was read in vain: a source's or a kind's message may quote one of the others.
+    // Also unused values: the message of a source or a kind may quote one of them.
     for (const value of values.values()) redactor.add(value);
     if (failure) return failure;
     const all = [...values.values()].reduce((sum, value) => sum + Buffer.byteLength(value), 0);

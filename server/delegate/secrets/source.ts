@@ -41,7 +41,7 @@ export function textOf(value: unknown): Outcome<string> {
   return value === null || value === undefined ? notFound("it is empty") : done(JSON.stringify(value));
 }
 
-/** Bytes as text; what is not UTF-8 could neither be passed on nor masked. */
+/** Bytes as text; other encodings than UTF-8 could neither be passed on nor masked. */
 export function utf8(bytes: Uint8Array): Outcome<string> {
   try {
     return done(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));

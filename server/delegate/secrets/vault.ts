@@ -20,7 +20,7 @@ export interface VaultConfig {
 
 interface Login {
   token: Secret;
-  /** Milliseconds it is valid for; 0: for ever. */
+  /** Milliseconds of validity; 0: for ever. */
   ttlMs: number;
   renewable: boolean;
   since: number;

@@ -27,8 +27,8 @@ class TooLarge extends Error {
 }
 
 /**
- * Unpacks a .tar or .tar.gz that nobody vouches for into a folder: files, folders and links that stay inside. Absolute names, `..`, devices and
- * links to elsewhere end it; owners are left out, of the mode only whether it can be run counts.
+ * Unpacks an untrusted .tar or .tar.gz into a folder: files, folders and links that stay inside. Absolute names, `..`, devices and
+ * links to elsewhere end it; owners are ignored, of the mode only the executable bit counts.
  */
 export async function unpack(
   file: string,
@@ -47,7 +47,7 @@ export async function unpack(
     return stop("ArchiveRefused", `the archive was not unpacked: it cannot be read: ${compressed.message}`);
   // Nothing is awaited between a stream and its pipeline: an error in between would have no listener.
   const reading = pipeline(createReadStream(file), compressed ? createGunzip() : new PassThrough(), tar, { signal });
-  // Whoever iterates sees the error; without this it would be thrown a second time.
+  // The loop over the entries sees the error; without this it would be thrown a second time.
   reading.catch(() => undefined);
   try {
     for await (const entry of tar) {
@@ -94,7 +94,7 @@ function place(root: string, name: string): string {
 }
 
 /**
- * Makes the folders down to a path; what is there already must be a folder, and no link to one. `made` are those known: nothing that is
+ * Makes the folders down to a path; existing ones must be folders and not links. `made` are those known: nothing that is
  * unpacked takes the place of a folder, so an entry costs its own new folders only, however deep it is.
  */
 async function folders({ root, made }: Target, path: string): Promise<void> {
@@ -152,7 +152,7 @@ async function checkLink(root: string, at: string, name: string): Promise<void> 
   }
 }
 
-/** What goes into an archive: a name, and a text, an open file, or an open folder with everything below it that `kept` does not leave out. */
+/** What goes into an archive: a name, and a text, an open file, or an open folder with everything below it that `kept` accepts. */
 export interface Packed {
   name: string;
   content: string | TaskFile | Folder;
@@ -296,7 +296,7 @@ const addText = (tar: Pack, name: string, text: string) =>
     (entry) => void entry.end(Buffer.from(text)),
   );
 
-/** A file that shrinks meanwhile ends the packing; of one that grows, what was there when it was opened is packed. */
+/** A file that shrinks meanwhile ends the packing; one that grows is packed with its size at the start. */
 async function addFile(tar: Pack, file: TaskFile, name: string, counted: Counter): Promise<void> {
   counted(name, file.size);
   const header: NewEntry = { name, mode: file.mode, mtime: EPOCH, size: file.size };

@@ -37,7 +37,7 @@ const DEADLINE_MS = 30_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 
-/** Names are looked up once, and what is looked at is what is connected to. */
+/** A name is resolved once, and the checked address is the one that is connected to. */
 const guarded = guardedLookup(isMetadata, "it leads to a cloud's metadata");
 
 export interface FetchOptions {
@@ -196,7 +196,7 @@ function faultIn(url: URL, error: unknown, { env, caBundle }: FetchOptions): Fai
     proxy: proxyOf(url.origin, proxySettings(env)),
     caFile: caBundle(),
   });
-  // What is not trusted now will not be in a minute.
+  // An untrusted certificate will not become trusted in a minute.
   return fault.reason === LAYER.tls ? stop(fault.reason, fault.message) : again(fault.reason, fault.message);
 }
 

@@ -64,7 +64,7 @@ export async function makeGit(context: TaskContext, cwd: string, access?: GitAcc
   });
 }
 
-/** Git is told the addresses that were looked at: a name's may be others the next time. A name unknown here may be known to a proxy. */
+/** Git gets the addresses that were checked, as a name may resolve to others the next time. A name unknown here may be known to a proxy. */
 async function pinFor(url: string): Promise<Outcome<[string, string][]>> {
   const whole = url.includes("://") ? url : `ssh://${url.replace(/:.*/, "")}`;
   if (!URL.canParse(whole))
@@ -166,7 +166,7 @@ export async function cloneGit(
   const { run, ask, why } = git.value;
   const shallow = depth === undefined ? [] : [`--depth=${depth}`];
   const all = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*", "+HEAD:refs/remotes/origin/HEAD"];
-  // A part of the history can only be asked for by what is wanted; the server may know an abbreviated commit only with all of it.
+  // A shallow fetch must name what it wants; the server may know an abbreviated commit only with all of it.
   const wanted = revision || "HEAD";
   if ((await run("init", "--quiet")) !== 0)
     return stop("GitFailed", `git could not make a repository in the workspace: ${why()}`);

@@ -1,6 +1,6 @@
 import type { Stream, WriteLine } from "../process/bounded.ts";
 
-/** Passes lines on until a task has written its share, then counts them: the output is still read, so that the task goes on. */
+/** Passes lines on until a task has written its share, then counts them: the output is still read, so that the task does not block. */
 export class BoundedOutput {
   readonly #write: WriteLine;
   #room: number;

@@ -20,7 +20,7 @@ export class Stop {
     return this.#work.signal;
   }
 
-  /** Ends when nothing may be reported any more: the lease is another's, or nobody's. */
+  /** Ends when nothing may be reported any more: the lease has another holder or none. */
   get report(): AbortSignal {
     return this.#report.signal;
   }

@@ -9,7 +9,7 @@ import { done, type Outcome, stop } from "../../base/outcome.ts";
 /**
  * A task's folder, read and written from outside its sandbox. A task may leave anything there: links, pipes, devices, second names of
  * files that are not its own. So no path is opened as a whole: each name is opened in the folder before it, which is held open, and never
- * through a link. What is checked, read and sent is one open file.
+ * through a link. The same open file is checked, read and sent.
  */
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;

@@ -37,10 +37,10 @@ export interface TaskOptions {
   log: Log;
 }
 
-/** How a task ended here; `rejected` when what was asked cannot be done by anybody, `lost` when the service has given it up or taken it away, and nothing was reported. */
+/** How a task ended here; `rejected` when no delegate could do it, `lost` when the service has given it up or taken it away, and nothing was reported. */
 export type Ended = TaskResult["outcome"] | "rejected" | "lost";
 
-/** Reasons of a task that was not begun. */
+/** Reasons for a task that was not begun. */
 const REJECTED = new Set(["KindUnknown", "ParamsInvalid"]);
 
 /** One task from its lease to its result: workspace, bounds, log, processes, and only then the word to the service. */

@@ -13,7 +13,7 @@ export interface TasksOptions {
   leasesChanged(): void;
   /** At most as many at the same time, when the service would allow more. */
   capacity?: number | undefined;
-  /** What is left for tasks; none are taken while it says that something is full. */
+  /** The free resources for tasks; none are taken while one of them is used up. */
   headroom(): Headroom;
   ended(task: WorkerTask, ended: Ended, seconds: number): void;
   log: Log;
@@ -45,7 +45,7 @@ export class Tasks implements Worker {
   }
 
   task(task: WorkerTask): boolean {
-    // The same fence again: the answer before got lost and was repeated, or somebody replays it.
+    // The same fence again: the answer before got lost and was repeated, or it is replayed.
     if (!this.leases.take(task)) return false;
     const { log, run, leasesChanged, ended } = this.#options;
     leasesChanged();
@@ -74,7 +74,7 @@ export class Tasks implements Worker {
     for (const { stop } of this.#of(task)) stop.end("cancelled");
   }
 
-  /** Leases that this worker holds no longer: their processes end and nothing more is said of them. */
+  /** Leases that this worker no longer holds: their processes end without a report. */
   lost(leases: readonly Lease[], why: string): void {
     for (const lease of leases) {
       const running = this.#running.get(keyOf(lease));
@@ -111,7 +111,7 @@ export class Tasks implements Worker {
     return this.#running.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends all processes and reports nothing: where it may, the service starts these tasks anew elsewhere. */
+  /** Ends all processes and reports nothing: where it may, the service starts these tasks again elsewhere. */
   leave(): void {
     for (const { task, stop } of this.#running.values()) {
       this.#options.log.warn(

@@ -25,7 +25,7 @@ export function actionsOf(object: KubeObject): Offer[] {
 }
 
 /**
- * What an action asks of the cluster. The object that is given stays as it is. An action that is disabled runs all the same: what is
+ * What an action asks of the cluster. The given object is not changed. A disabled action runs all the same: what is
  * shown to a person may be a moment old, and doing it twice does no harm.
  */
 export function runAction(object: KubeObject, name: string, parameters: Parameters, now: Date): Outcome<Effect> {

@@ -20,9 +20,9 @@ const forcePromote: Action = {
 interface Place {
   /** Where `lifecycle` is. */
   spec: readonly string[];
-  /** The ways to go on that the pipeline allows. */
+  /** The ways to resume that the pipeline allows. */
   allowed: (object: KubeObject) => string | undefined;
-  /** A rollout above it would undo what is done here. */
+  /** A rollout that owns it would undo the action. */
   owner?: string;
 }
 

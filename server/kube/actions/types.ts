@@ -11,7 +11,7 @@ export type Parameters = Readonly<Record<string, string | undefined>>;
 
 /** What running an action asks of the cluster: change the object itself, or create others. */
 export type Effect = { kind: "change"; object: KubeObject } | { kind: "create"; objects: KubeObject[] };
-/** Says in words what is wrong with the parameters. */
+/** The error of the parameters, in words. */
 export class Refusal {
   readonly message: string;
   constructor(message: string) {
@@ -45,7 +45,7 @@ export interface Offer {
 /** `2026-01-31T12:00:00Z`, as Kubernetes writes times. */
 export const timestamp = (now: Date): string => now.toISOString().replace(/\.\d+/, "");
 
-/** Writes one value deep inside, with the objects on the way made as needed; undefined takes out what is there. */
+/** Writes one value deep inside, with the objects on the way made as needed; undefined removes the field. */
 export function write(object: KubeObject, path: readonly string[], value: unknown): undefined {
   let at = object as Record<string, unknown>;
   for (const step of path.slice(0, -1)) {

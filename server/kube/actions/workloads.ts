@@ -18,7 +18,7 @@ const scale: Action = {
 const isPaused = ({ spec }: KubeObject): boolean => spec?.paused === true;
 export const isSuspended = ({ spec }: KubeObject): boolean => spec?.suspend === true;
 export const suspendRun = set([["spec", "suspend"], true]);
-/** What was never suspended stays as it is written. */
+/** Objects that were never suspended are not changed. */
 export const resumeRun: Action["run"] = (object) => {
   if (isSuspended(object)) object.spec.suspend = false;
   return undefined;
@@ -60,7 +60,7 @@ export const ownedBy = ({ apiVersion, kind, metadata }: KubeObject, controls = f
   ...(controls ? { blockOwnerDeletion: true, controller: true } : {}),
   kind,
   name: metadata.name,
-  // Every object in a cluster has one; JSON leaves out what is undefined.
+  // Every object in a cluster has one; JSON omits undefined fields.
   uid: metadata.uid!,
 });
 
@@ -93,7 +93,7 @@ const NEVER = /^(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+$/;
 /** Without an interval nothing is refreshed, so that an order to do so would be ignored. */
 const never = ({ spec }: KubeObject): boolean =>
   spec?.refreshInterval !== undefined && NEVER.test(String(spec.refreshInterval));
-/** What is refreshed on a change of the object is so when it is touched, whatever its interval. */
+/** An object that refreshes on its own change does so when it is touched, whatever its interval. */
 const refuses = (object: KubeObject): boolean => never(object) && object.spec?.refreshPolicy !== "OnChange";
 const force = touch(annotation("force-sync"));
 const ROLLING = "strimzi.io/manual-rolling-update";

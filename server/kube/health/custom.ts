@@ -9,7 +9,7 @@ export interface CustomActions {
   merge: boolean;
 }
 export interface Customizations {
-  /** By `group/Kind`, or `Kind` without a group; `*` stands for any text. */
+  /** By `group/Kind`, or `Kind` without a group; `*` matches any text. */
   health: Map<string, string>;
   actions: Map<string, CustomActions>;
   /** What could not be read, in words. */
@@ -17,7 +17,7 @@ export interface Customizations {
 }
 
 const PREFIX = "resource.customizations";
-/** A ConfigMap holds a megabyte; a script of more than this is none. */
+/** A ConfigMap holds a megabyte; longer scripts than this are refused. */
 const MAX_SCRIPT = 256 * 1024;
 
 export const noCustomizations = (): Customizations => ({ health: new Map(), actions: new Map(), problems: [] });

@@ -8,7 +8,7 @@ export type { Health, HealthStatus } from "./types.ts";
 /** Holds a hook until its end has been seen. */
 export const HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer";
 
-/** What is being deleted is on its way, whatever it says of itself. */
+/** An object that is being deleted is Progressing, whatever its own status says. */
 export function leaving({ metadata }: KubeObject): Health | undefined {
   if (!metadata?.deletionTimestamp) return undefined;
   return !metadata.finalizers?.includes(HOOK_FINALIZER) ? health("Progressing", "Pending deletion") : undefined;

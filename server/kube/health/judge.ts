@@ -18,7 +18,7 @@ interface Verdict {
 }
 
 /**
- * Health as the users of a cluster define it: what is being deleted is on its way; then a script of theirs, then what we know of the kind.
+ * Health as the users of a cluster define it: an object that is being deleted is Progressing; then a script of theirs, then our own rule for the kind.
  * A verdict holds for an object as it is: a changed one is another object.
  */
 export class Judge {
@@ -87,7 +87,7 @@ export class Judge {
   async #ask(script: string, object: KubeObject): Promise<Verdict> {
     const ran = await this.#lua.run(script, { obj: object });
     if (ran.kind === "done") return { health: this.#read(ran.value), until: Number.POSITIVE_INFINITY };
-    // The program ends; what was not asked is not known to be bad.
+    // The program ends; objects that were not checked do not count as bad.
     if (ran.reason === LUA.closed) return { health: NOT_YET, until: 0 };
     return { health: health("Unknown", `the health script failed: ${ran.message}`), until: Date.now() + RETRY_MS };
   }

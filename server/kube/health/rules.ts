@@ -3,7 +3,7 @@ import { type Condition, conditionsOf, type Health, type HealthCheck, type Healt
 
 /** A message: fixed, or read from the object. */
 export type Text = string | ((object: KubeObject) => string | undefined);
-/** A message of a condition: fixed, or read from it; left out, it is the condition's own. */
+/** A message of a condition: fixed, or read from it; by default the condition's own. */
 export type ConditionText = string | ((condition: Condition, object: KubeObject) => string | undefined);
 /** `[type, status, health, message?]`; a type or a status of `*` is any. */
 export type ConditionRow = readonly [type: string, status: string, verdict: HealthStatus, text?: ConditionText];
@@ -14,7 +14,7 @@ const textOf = (text: Text, object: KubeObject): string | undefined => (typeof t
 
 export const number = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** What is at a path like `status.phase`; undefined when anything on the way is missing. */
+/** The value at a path like `status.phase`; undefined when a part of the path is missing. */
 export function at(object: KubeObject, path: string): unknown {
   let value: unknown = object;
   for (const step of path.split(".")) value = (value as Record<string, unknown> | null | undefined)?.[step];

@@ -1,6 +1,6 @@
 /**
  * Makes the engine, which speaks Lua 5.4, understand scripts written for 5.1, and takes away what reaches out of it: files, processes, other code,
- * byte code (which can be made to crash the engine) and the debugger. What is left: `string`, `table`, `math`, and of `os` the clock.
+ * byte code (which can be made to crash the engine) and the debugger. `string`, `table`, `math` and the clock of `os` remain.
  */
 export const DIALECT = `
 local real = { load = load, date = os.date, time = os.time, difftime = os.difftime, clock = os.clock, floor = math.floor }

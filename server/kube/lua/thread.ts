@@ -5,7 +5,7 @@ import { DIALECT, type LuaAnswer, type Question, type ThreadData } from "./diale
 const { LuaFactory, LuaLibraries } = wasmoon;
 const NEEDED = [LuaLibraries.Base, LuaLibraries.Table, LuaLibraries.String, LuaLibraries.Math, LuaLibraries.OS];
 
-/** A run of its own engine each: no script sees what another left behind. */
+/** Each run has an engine of its own: no script sees what another left behind. */
 async function run(
   factory: InstanceType<typeof LuaFactory>,
   memoryBytes: number,

@@ -12,7 +12,7 @@ export interface Hello {
   publicKey: string;
 }
 
-/** Whom the worker expects: the pin of a token, or the key it stored when it enrolled. */
+/** The service that the worker expects: the pin of a token, or the key it stored when it enrolled. */
 export type Expected = { pin: string } | { publicKey: string };
 
 /** Lets the service prove that it holds the expected key, and brings a nonce to sign. Until this is done nothing else is sent. */

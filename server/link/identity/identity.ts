@@ -22,7 +22,7 @@ export interface Identity {
   enrolment?: Enrolment;
 }
 
-/** Where an identity lives. `save` returns the identity that is kept, which is another's when somebody was faster. */
+/** Where an identity lives. `save` returns the identity that is kept, which is another process's when that one was faster. */
 export interface IdentityStore {
   load(): Promise<Outcome<Identity | undefined>>;
   save(identity: Identity): Promise<Outcome<Identity>>;

@@ -41,7 +41,7 @@ export function sign(seed: Secret, text: string): string {
   return signWith(null, Buffer.from(text), privateKey(seed)).toString("base64url");
 }
 
-/** False also for a key or signature that is none, or is not written in the one way base64url allows. */
+/** False also for a malformed key or signature, or one that is not canonical base64url. */
 export function verify(publicKey: string, text: string, signature: string): boolean {
   const key = exactly(publicKey, 32);
   const bytes = exactly(signature, 64);
@@ -59,7 +59,7 @@ function privateKey(seed: Secret) {
   return createPrivateKey({ key, format: "der", type: "pkcs8" });
 }
 
-// Node's decoder passes over what is not base64url, so that many texts would stand for the same bytes.
+// Node's decoder skips characters that are not base64url, so many texts would mean the same bytes.
 function exactly(text: string, length: number): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.length === length && bytes.toString("base64url") === text ? bytes : undefined;

@@ -10,7 +10,7 @@ export const SUCCESSION = {
   signature: "SuccessorNotSigned",
 } as const;
 
-// The service sends no more; each costs one signature to check.
+// The service sends at most this many; each costs one signature to check.
 export const MAX_SUCCESSORS = 100;
 
 interface Link {

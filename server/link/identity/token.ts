@@ -9,7 +9,7 @@ export interface EnrolmentToken {
   pin: string;
 }
 
-// The last two parts may hold `_`, so they are told apart by their fixed lengths: 32 bytes are 43 characters, the pin has 32.
+// The last two parts may hold `_`, so they are split by their fixed lengths: 32 bytes are 43 characters, the pin has 32.
 const TOKEN = /^ot1_([A-Za-z0-9-]{1,128})_([A-Za-z0-9_-]{43})_([A-Za-z0-9_-]{32})$/;
 
 export function parseToken(text: string): Outcome<EnrolmentToken> {
@@ -23,7 +23,7 @@ export function parseToken(text: string): Outcome<EnrolmentToken> {
   return done({ id: found[1]!, seed: new Secret(found[2]!), pin: found[3]! });
 }
 
-/** The pin of a raw public key (base64url), as it stands in tokens. */
+/** The pin of a raw public key (base64url), as in tokens. */
 export function pinOf(publicKey: string): string {
   return createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("base64url").slice(0, 32);
 }

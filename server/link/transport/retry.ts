@@ -6,7 +6,7 @@ import type { Failure } from "../../base/outcome.ts";
  *   later   when the service said (Retry-After), plus up to 20 % so that a fleet does not come back in one moment
  *   again   back-off from 0.25 s, doubled up to 30 s, each shortened by up to half at random
  *   stop    the answer will not change by itself (a revoked token, another cluster); still asked again once a minute, because
- *           people put such things right and nobody should have to restart a worker for it
+ *           people mend such things and should not have to restart a worker for it
  *
  * A 500 is `again`, not `stop`: load balancers and proxies produce it for services that are only restarting.
  */

@@ -12,7 +12,7 @@ import { retryAfterMs } from "./retry.ts";
 export interface Ask {
   query?: Record<string, string>;
   body?: unknown;
-  /** Bytes instead of a JSON body; opened anew for each request. */
+  /** Bytes instead of a JSON body; opened again for each request. */
   file?: { open(): Readable; size: number };
   headers?: Record<string, string>;
   bearer?: string;

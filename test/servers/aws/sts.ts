@@ -78,5 +78,5 @@ export function sts({ account, now, roles, sessions }: StsOptions): Record<strin
   };
 }
 
-/** The one operation that nobody signs. */
+/** The one operation that is not signed. */
 export const UNSIGNED = "AssumeRoleWithWebIdentity";

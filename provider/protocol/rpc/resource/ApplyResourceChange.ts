@@ -10,7 +10,7 @@ import { caught } from "../../session.ts";
 import type { Handler } from "../rpc.ts";
 
 /**
- * Creates, updates or deletes, by which of prior and planned is null. On failure the answer holds what is known of the object: the
+ * Creates, updates or deletes, by which of prior and planned is null. On failure the answer holds the known state of the object: the
  * checkpoint, else the state from before, so that nothing that exists is ever lost.
  */
 export const ApplyResourceChange: Handler<"ApplyResourceChange"> = async (session, request, diagnostics) => {

@@ -13,7 +13,7 @@ export interface GeneratorContext {
   work: Work;
   /** The project that the set's applications belong to, where the template names one for all: its repositories and credentials are the set's too. */
   project?: string;
-  /** Somebody asked to look again now. */
+  /** A refresh was asked for. */
   fresh: boolean;
 }
 

@@ -42,7 +42,7 @@ export const git: Generate = async (settings, context) => {
   return done(params);
 };
 
-/** What is excluded once is out, whatever includes it. */
+/** An exclusion wins over every inclusion. */
 function included(items: PathItem[], path: string): boolean {
   const fitting = items.filter((item) => matchPath(item.path, path));
   return fitting.length > 0 && !fitting.some((item) => item.exclude);
@@ -84,7 +84,7 @@ function finish(
   return params;
 }
 
-/** A file holds one object or a list of them; an empty one stands for one without fields. */
+/** A file holds one object or a list of them; an empty one counts as one object without fields. */
 function fileParams(path: string, content: string): Outcome<Params[]> {
   try {
     const read = fromJson(readYaml(content) ?? {});

@@ -80,7 +80,7 @@ export const azureDevOps: Host = {
     const asking: Ask = { ...ask, code, missing: NO_REPOSITORY };
     const query: Record<string, string> = all ? {} : { name: defaultBranch };
     const found = await askOne<Free>(address(settings, settings.teamProject, path, query), asking);
-    // A repository that is switched off is told in the list, and not found here.
+    // The list marks a disabled repository; here it is not found.
     if (found.kind !== "done") return found.reason === HTTP.notFound ? done([]) : found;
     const { body } = found.value;
     const told: unknown = all ? body?.value : [body];

@@ -65,7 +65,7 @@ export const bitbucketServer: Host = {
         slug: repo.slug,
         id: idOf(repo.id),
         url: { ssh: cloneOf(repo, "ssh"), https: cloneOf(repo, "http") },
-        // Not told in the list: it is asked for with the branches.
+        // Not part of the list: it is read with the branches.
         defaultBranch: "",
         labels: [],
       })),
@@ -74,7 +74,7 @@ export const bitbucketServer: Host = {
 
   async branches(settings, repository, all, ask): Promise<Outcome<Branch[]>> {
     const base = `${inside(settings, repository)}/branches`;
-    // An empty repository says 204, one whose default branch is gone 404: both are left out, whatever other branches there are.
+    // An empty repository says 204, one whose default branch is gone 404: both are skipped, whatever other branches there are.
     const chosen = await askOne<Free | undefined>(`${base}/default`, withoutCheck(ask));
     if (chosen.kind !== "done") return chosen.reason === HTTP.notFound ? done([]) : chosen;
     if (!chosen.value.body) return done([]);

@@ -49,7 +49,7 @@ export const codeCommit: Browse = {
     return done(all);
   },
 
-  // Commits are not told, as in Argo CD: each would be a question more.
+  // Commits are not listed, as in Argo CD: each would take another request.
   async branches(settings, { repository, defaultBranch }, all, ask): Promise<Outcome<Branch[]>> {
     if (!all) return done([{ name: defaultBranch, sha: "" }]);
     const branches = await pages(

@@ -57,7 +57,7 @@ export const gitea: Host = {
       return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
     }
     const branch = await askOne<Free>(`${base}/${named(repository.defaultBranch)}`, ask);
-    // An empty repository says so in the list. Here a 404 is no reason to let its application go.
+    // The list marks an empty repository. Here a 404 is no reason to drop its application.
     return branch.kind === "done" ? branchesFrom([branch.value.body], branchOf) : branch;
   },
 
@@ -68,7 +68,7 @@ export const gitea: Host = {
     ),
 };
 
-/** Those that issues can have, as in Argo CD, and not its topics. They are counted, but no page tells of the next. */
+/** Those that issues can have, as in Argo CD, and not its topics. They are counted, but a page does not link the next. */
 async function labelsOf(
   settings: Free,
   { organization, repository }: Pick<Repository, "organization" | "repository">,

@@ -76,7 +76,7 @@ export const github: Pick<Provider<unknown>, "api" | "signIn"> = {
     if (!settings.appSecretName) return byToken("tokenRef", bearer)(settings, asker);
     const app = await asker.world.githubApp(String(settings.appSecretName), asker.project);
     if (app.kind !== "done") return app;
-    // Whoever writes a set says where one asks; what the app is good for stays with its own host.
+    // The set's author names the host to ask, so the app's token is sent to the app's own host only.
     const [own, asked] = [app.value.githubApp.baseUrl ?? GITHUB_API, String(settings.api)];
     if (!URL.canParse(own) || new URL(own).origin !== URL.parse(asked)?.origin)
       return stop(

@@ -21,7 +21,7 @@ export function replaceAll(value: unknown, params: Params, how: Rendering, depth
   return Object.fromEntries(entries);
 }
 
-/** Nested values under names with dots: `a.b`, `list.0`. What is empty has no name. */
+/** Nested values under names with dots: `a.b`, `list.0`. Empty values have no name. */
 export function flatten(value: ValueMap): Map<string, Value> {
   const flat = new Map<string, Value>();
   const walk = (one: Value, name: string, depth: number) => {

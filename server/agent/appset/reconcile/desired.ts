@@ -35,14 +35,14 @@ export function clashOf(set: ApplicationSet, generated: Generated, live: LiveApp
   const { name } = live.metadata;
   const [asking, tenant] = [tenantOf(set), tenantOf(live)];
   const others = `application ${name} exists already and belongs to another tenant, or to the agent's own scope`;
-  // A tenant is not told what has an application of a scope beside or above its own.
+  // A tenant does not learn the owner of an application in a scope beside or above its own.
   if (asking !== undefined && !serves(asking, tenant)) return others;
   const owner = ownerOf(live);
   if (owner) return `application ${name} belongs to ${owner.kind} ${owner.name} already`;
   if (live.metadata.annotations?.[META.generation] !== undefined)
     return `application ${name} is made by the service already`;
   if (tenant !== asking) return others;
-  // One that lost its set (deleted with --cascade=orphan) is the same; one that somebody made by hand is not.
+  // One that lost its set (deleted with --cascade=orphan) is the same; one that a person made by hand is not.
   const same = (["project", "destination", "source", "sources"] as const).every(
     (field) => canonical(live.spec[field]) === canonical(generated.spec[field]),
   );
@@ -142,7 +142,7 @@ function keepIgnored(set: ApplicationSet, wanted: LiveApplication, live: LiveApp
   return wanted;
 }
 
-/** What is wrong with a set's expressions. */
+/** Errors in a set's expressions. */
 export function ignoreProblem(rules: Ignored = []): string | undefined {
   for (const text of rules.flatMap((rule) => rule.jqPathExpressions ?? [])) {
     const program = compileJq(text);

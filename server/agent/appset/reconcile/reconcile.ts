@@ -165,7 +165,7 @@ async function keep(
   return { problems, changed };
 }
 
-/** Whether a write has turned an application's own automation off and done nothing else: no reason to roll out again what is deployed. */
+/** Whether a write has only turned an application's own automation off: no reason for another rollout. */
 function isOnlyHeld(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ metadata: { labels, annotations, finalizers }, spec }: KubeObject) => {
     const { automated: _, ...policy } = (spec?.syncPolicy ?? {}) as Free;
@@ -212,7 +212,7 @@ function forged(set: ApplicationSet, { metadata }: Generated): string | undefine
 
 /**
  * Why an application of a tenant's set may not have its name: the service gives the applications of each scope below the agent's an ending of
- * their own, and whoever had one of those names first would keep it from its owner.
+ * their own, and the first to use one of those names would keep it from its owner.
  */
 function taken(set: ApplicationSet, { metadata }: Generated): string | undefined {
   const [ending] = /-[0-9a-f]{12}$/.exec(metadata.name) ?? [];
@@ -223,7 +223,7 @@ function taken(set: ApplicationSet, { metadata }: Generated): string | undefined
 async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, live: LiveApplication) {
   const clash = clashOf(set, wanted, live);
   if (clash) return { kind: "stop", reason: APPSET.clash, message: clash } satisfies Failure;
-  // One that is being deleted is made anew when it is gone.
+  // One that is being deleted is created again when it is gone.
   if (live.metadata.deletionTimestamp) return "same";
   const next = allows(set, "update") ? updated(set, wanted, live) : marked(set, live);
   return next === live ? "same" : deps.home.update(RESOURCES.application, next);
@@ -265,7 +265,7 @@ async function advance(deps: SetDeps, set: ApplicationSet, all: readonly Generat
   for (const name of rollout.sync) {
     const live = deps.applications.get(name);
     if (!live || live.operation || live.status?.operationState?.phase === "Running" || !isOwned(live, set)) continue;
-    // With the version, so that no operation of somebody else's is overwritten.
+    // With the version, so that another client's operation is not overwritten.
     const patch = {
       metadata: { resourceVersion: live.metadata.resourceVersion },
       operation: operationOf(valid.find((one) => one.metadata.name === name)!),
@@ -291,7 +291,7 @@ async function report(
   const mine = owned(deps, set);
   const health = healthFrom(conditions);
   const before = set.status?.health;
-  // The engine before may have told no time: then there is none until it changes.
+  // The former engine may have stored no time: then there is none until it changes.
   const lastTransitionTime = before?.status === health.status ? before.lastTransitionTime : timeOf(deps);
   const generation = set.metadata.annotations?.[META.generation];
   const status: SetStatus = {

@@ -6,9 +6,9 @@ import type { LiveApplication } from "./application.ts";
  * A progressive sync. Each application goes
  *
  *   Waiting → Pending      its step's turn has come and there is room in it: it is asked to sync
- *   Pending → Progressing  the sync has begun, whatever becomes of it: one that fails is not repeated, but by the application's own `retry`
+ *   Pending → Progressing  the sync has begun, whatever its result: a failed one is repeated only by the application's own `retry`
  *   Progressing → Healthy  it is healthy and synced
- *   any → Waiting          it is to have another revision or specification; one that is synced already goes on as if it had been asked
+ *   any → Waiting          it gets another revision or specification; one that is synced already continues as if it had been asked
  *
  * and a step's turn comes when all applications of the steps before it are Healthy.
  */
@@ -114,7 +114,7 @@ function look(
     revisions.length > 0 && one.targetRevisions.length > 0 && revisions.join() !== one.targetRevisions.join();
   const { startedAt, phase } = operationState ?? {};
   const broken = conditions?.some(({ type }) => type === "InvalidSpecError" || type === "UnknownError") === true;
-  // That it was changed is told once; what was compared last tells it again, unless that is on its way to be another.
+  // A change is reported once. The last comparison reports it again, unless another one is on its way.
   const stale =
     !isAbout(live) && (one.status === "Healthy" || (one.status === "Progressing" && phase !== "Running" && !broken));
   if (revisions.length) one.targetRevisions = revisions;

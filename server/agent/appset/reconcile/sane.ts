@@ -5,7 +5,7 @@ const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const LISTS = ["conditions", "resources", "applicationStatus"] as const;
 
-/** A set whose status has the shape that this program writes. Anybody who may write sets may write another one there, and what does not fit is left out. */
+/** A set whose status has the shape that this program writes. Every writer of sets may write another one there; fields that do not fit are dropped. */
 export function sane(set: ApplicationSet): ApplicationSet {
   if (set.status === undefined) return set;
   const status = { ...(isObject(set.status) ? set.status : {}) } as SetStatus & Record<string, unknown>;

@@ -3,7 +3,7 @@ import { type ApplicationSetSpec, type Free, GENERATORS, type Generated } from "
 const KNOWN = new Set<string>([...GENERATORS, "selector"]);
 const SYNC = ["sync", "create-only", "create-update", "create-delete"];
 
-/** What is wrong with a set's specification, before anything is asked; nothing when it can be worked with. */
+/** Errors in a set's specification, before any request; undefined when there are none. */
 export function validateSpec(spec: ApplicationSetSpec): string | undefined {
   if (typeof spec !== "object" || spec === null) return "spec is not an object";
   if (!Array.isArray(spec.generators ?? [])) return "spec.generators is not a list";
@@ -53,7 +53,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const FOR_ALL = new Set(["outpost.dev/depends-on", "outpost.dev/helm-lookup"]);
 const isMark = (key: string): boolean => key.startsWith("outpost.dev/") && !FOR_ALL.has(key);
 
-/** What is wrong with one application that a set makes. */
+/** Errors in one application that a set makes. */
 export function validateApplication({ metadata, spec }: Generated, namespace: string): string | undefined {
   const { name } = metadata;
   if (!name || name.length > 253 || !NAME.test(name)) return `${JSON.stringify(name)} is not a name of an application`;

@@ -18,7 +18,7 @@ import { walking } from "./walk.ts";
 
 export type MissingKey = "default" | "zero" | "error";
 
-/** Runs a parsed template; what goes wrong is a `TemplateError` with the place, as Go words it. */
+/** Runs a parsed template; errors are a `TemplateError` with the place, in Go's words. */
 export function execute(template: Template, data: Value, functions: FunctionTable, missing: MissingKey): string {
   const run = new Run(template, functions, missing);
   const before = walking.visit;
@@ -128,7 +128,7 @@ class Run {
         if (assigns) assign(vars, name, one);
         else vars.push({ name, value: one });
       };
-      // Declared by the pipeline itself, its variables are set anew at each turn.
+      // Declared by the pipeline itself, its variables are set again at each turn.
       if (declares.length === 1) set(declares[0]!, typeof over === "bigint" ? key : value);
       if (declares.length === 2) {
         set(declares[0]!, key);

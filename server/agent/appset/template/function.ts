@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
 import type { Value } from "./value.ts";
 
-/** What a function takes: `value` also what is not there, `any` nil in its place. Other words name a type of its own. */
+/** The type of a function's argument: `value` also takes a missing value, `any` gets nil for it. Other words name a type. */
 export type ValueKind =
   | "value"
   | "any"

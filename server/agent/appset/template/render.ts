@@ -33,7 +33,7 @@ export interface Rendering {
 const KEPT = 500;
 const parsed = new Map<string, Template>();
 
-/** One text with its parameters filled in. What cannot be is a `TemplateError` in the words of the ecosystem's engine. */
+/** One text with its parameters filled in. Errors are a `TemplateError` in the words of the ecosystem's engine. */
 export function render(text: string, params: ValueMap, how: Rendering): string {
   const begun = performance.now();
   const filled = fill(text, params, how);

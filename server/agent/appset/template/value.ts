@@ -10,7 +10,7 @@ export { TemplateError };
 export type Value = undefined | null | boolean | string | bigint | number | Value[] | ValueMap | Opaque;
 export type ValueMap = Map<string, Value>;
 
-/** Go's map[string]string: functions that take a map of anything refuse it, and what is not in it is "". */
+/** Go's map[string]string: functions that take a map of anything refuse it, and a missing key is "". */
 export class StringMap extends Map<string, Value> {}
 
 /** A value with methods or fields of its own, as a time is. */

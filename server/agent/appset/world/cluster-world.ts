@@ -55,10 +55,10 @@ export function clusterWorld(options: WorldOptions): World {
     githubApp: async (name, project) => {
       const secret = await one(RESOURCES.secret, name);
       if (secret.kind !== "done") return secret;
-      // What another tenant keeps is as good as absent.
+      // Another tenant's entries count as absent.
       if (!serves(tenantOf(secret.value), tenant))
         return stop(APPSET.params, `there is no Secret ${name} in namespace ${namespace}`);
-      // A template is lent to what a project permits, and a host tells of all that the app sees: of the agent's own scope it must be allowed.
+      // A template is lent to what a project permits, and a host lists all that the app sees: in the agent's own scope the project must permit it.
       const lent = typeOf(secret.value) === "repo-creds" && tenantOf(secret.value) !== undefined;
       const refused = lent ? undefined : notFor(secret.value, tenant, "set");
       return refused ? stop(APPSET.params, refused) : appOf(secret.value, project);
@@ -79,8 +79,8 @@ export function clusterWorld(options: WorldOptions): World {
 }
 
 /**
- * Why a Secret is no token for a set. Whoever writes a set says where its token goes: with the agent's identity, or the credentials of a
- * repository or cluster, he would have what the service takes care that nobody reads.
+ * Why a Secret is no token for a set. The set's author chooses where its token is sent: with the agent's identity, or the credentials of a
+ * repository or cluster, the author would get credentials that the service keeps unreadable.
  */
 export function withheld({ metadata, type }: KubeObject): string | undefined {
   const kind = typeOf({ metadata });
@@ -115,7 +115,7 @@ function servesSet(secret: KubeObject, tenant: string | undefined): boolean {
 
 /**
  * The GitHub App that a Secret holds, as credentials of repositories do. Its key goes nowhere, and what it is good for only to the app's own
- * address; what is kept for a project is for that one's applications alone.
+ * address; an entry for a project serves that one's applications only.
  */
 export function appOf(secret: KubeObject, project: string | undefined): Outcome<GithubApp> {
   const { name } = secret.metadata;

@@ -14,7 +14,7 @@ export function concerns(spec: ApplicationSetSpec, url: string): boolean {
 function inside(value: unknown, url: string, path: string | undefined, depth: number, inTemplate = false): boolean {
   if (value === null || typeof value !== "object" || depth > MAX_DEPTH) return false;
   return Object.entries(value).some(([name, member]) => {
-    // What another generator fills in may be any repository; in a template it is none that the set itself reads.
+    // A field filled in by another generator may be any repository; in a template it is not one that the set itself reads.
     if (name === "repoURL" && typeof member === "string")
       return sameRepository(member, url) || (!inTemplate && isTemplate(member));
     if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(name, member, path))
@@ -23,7 +23,7 @@ function inside(value: unknown, url: string, path: string | undefined, depth: nu
   });
 }
 
-/** Whether a set asks a plugin, which may answer by anything that a host tells of: Argo CD asks it again at every call. */
+/** Whether a set asks a plugin, whose answer may depend on any event of a host: Argo CD asks it again at every call. */
 export function asksPlugin(generators: Generator[] | undefined, depth = 0): boolean {
   if (!Array.isArray(generators) || depth > MAX_DEPTH) return false;
   return generators.some(
@@ -54,7 +54,7 @@ function asks(generator: "pullRequest" | "scmProvider", settings: unknown, path:
   });
 }
 
-/** Its addresses name the organisation first, or after what a server of one's own puts before; the project is left out of some. */
+/** Its addresses name the organisation first, or after the path of a self-hosted server; some omit the project. */
 function asksAzure({ organization, repo }: Free, path: string): boolean {
   const parts = path.split("/").map(unescaped);
   const fits = (wanted: unknown, part: string | undefined) => String(wanted).toLowerCase() === part;

@@ -21,7 +21,7 @@ export interface Ask {
   insecure?: boolean;
   /** The host's own name of an error, from what it says with one; it is shown. */
   code?(said: string): string | undefined;
-  /** Such names as say that there is no such thing; without them each 404 does. */
+  /** Error names that mean "not found"; without them each 404 does. */
   missing?: RegExp;
   /** Header fields that sign this very request. */
   sign?: ((url: string, headers: Record<string, string>, body: string) => Promise<Record<string, string>>) | undefined;
@@ -103,7 +103,7 @@ function failure(
   if (status >= 200 && status < 300 && status !== 203) return undefined;
   const name = code?.(said);
   const named = name ? ` (${name})` : "";
-  // Hosts say in JSON that something is not there. What stands before one that is down says 404 in its own way, and that is no answer.
+  // Hosts answer "not found" in JSON. A proxy before a host that is down may answer 404 in another form, which proves nothing.
   if (!missing && status === 404 && !/^\s*[{[]/.test(said))
     return again(
       HTTP.unreachable,

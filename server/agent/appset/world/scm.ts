@@ -57,14 +57,14 @@ export interface Asker {
 /** A host, where it is, and how one signs in there. */
 export interface Provider<H> {
   host: H;
-  /** Unless the user says otherwise; or what says so for his settings. */
+  /** The default, or the function that computes it from the user's settings. */
   api: string | ((settings: Free, asker: Asker) => Promise<Outcome<string>>);
   signIn(settings: Free, asker: Asker): Promise<Outcome<SignedIn>>;
 }
 /** `identity`: as the agent itself or as an app, and not by what the set's author could read. Then he does not say whose certificate is good either. */
 export type SignedIn = Pick<Ask, "headers" | "sign"> & { identity?: true };
 
-/** How to ask a host: the settings with its address, how one signs in, and whom to trust. The address must be one that may be asked. */
+/** How to ask a host: its address, sign-in and trusted certificates. The address must be a permitted one. */
 export async function access(
   given: Free,
   { api, signIn }: Provider<unknown>,
@@ -142,7 +142,7 @@ export function branchesFrom(
   return whole ? done(all as Branch[]) : stop(HTTP.refused, "the host told of a branch without its name or its commit");
 }
 
-/** Reads expressions of the user: one that is none must not look like one that fits nothing, however few there are to fit. */
+/** Reads expressions of the user: a malformed one must be an error, and not look like one that matches nothing. */
 export function readAll(patterns: readonly (string | undefined | null)[]): void {
   for (const pattern of patterns) if (pattern) findAll(pattern, "");
 }

@@ -16,7 +16,7 @@ export interface RepositoryAt {
   revision: string;
   /** Look again, though the answer is known. */
   fresh: boolean;
-  /** What is kept for this project alone may be used. */
+  /** Entries for this project only may be used. */
   project?: string;
 }
 
@@ -50,7 +50,7 @@ export interface World {
   allowedProviders?: readonly string[];
 }
 
-/** What a repo server tells of repositories; `access` says how to get into one. */
+/** The answers of a repo server about repositories; `access` holds the address and credentials of one. */
 export function repositoryFiles(
   repo: Pick<RepoApi, "look">,
   access: (url: string, project?: string) => RepoAccess,

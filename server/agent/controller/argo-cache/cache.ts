@@ -20,7 +20,7 @@ export interface ArgoCacheOptions {
   deps: Deps;
   /** Whether an application is this controller's. */
   owns(app: Application): boolean;
-  /** The first of several controllers also tells of clusters that no application goes to. */
+  /** The first of several controllers also reports clusters without applications. */
   first: boolean;
   env?: NodeJS.ProcessEnv;
   registry: Registry;
@@ -41,7 +41,7 @@ const STOP_MS = 1_000;
 const PASSWORD = { secret: "argocd-redis", key: "auth" };
 
 /**
- * Writes what argocd-server and the argocd command line read: where a Redis is named for it, and never in the way of the work on applications.
+ * Writes what argocd-server and the argocd command line read, if a Redis is named for it. The work on applications never waits for it.
  * Nothing is held for an application but when it is due and two digests. While the Redis is away nothing is made for it.
  */
 export class ArgoCache {
@@ -50,7 +50,7 @@ export class ArgoCache {
   readonly #hosts = new Hosts();
   readonly #lists = new SharedLists();
   readonly #running = new Map<string, Promise<void>>();
-  /** Applications that went away while the Redis could not be told. */
+  /** Applications that were deleted while the Redis was away. */
   readonly #removed = new Map<string, number>();
   readonly #writes: Counter<"result">;
   readonly #up: Gauge;
@@ -188,7 +188,7 @@ export class ArgoCache {
       : undefined;
   }
 
-  /** What was written before may be gone. */
+  /** Entries that were written before may be gone. */
   #begin(): void {
     this.#rest();
     this.#schedule.lost();

@@ -3,7 +3,7 @@ import type { Secret } from "../../../base/secret.ts";
 import type { CacheAccess } from "./options.ts";
 
 const CONNECT_MS = 3_000;
-// A large entry on a slow line takes seconds. One that is slower is taken for one that is away.
+// A large entry on a slow line takes seconds. A Redis that is slower counts as away.
 const DEADLINE_MS = 15_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
 // One that answers and refuses to write, as a replica or a full one does, will mostly refuse again.
@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   db: number;
   access: CacheAccess;
   password: Secret | undefined;
-  /** It answers now: what was written before may be gone. */
+  /** It answers again: entries that were written before may be gone. */
   ready(): void;
   /** It does not answer, or refuses; said once until it answers again. */
   failed(message: string): void;
@@ -84,7 +84,7 @@ export class Connection {
     await this.#optional(() => this.#redis.publish(channel, ""));
   }
 
-  /** How many listen to each channel; none when that cannot be told. */
+  /** How many listen to each channel; none when it is not known. */
   async listeners(channels: readonly string[]): Promise<number[]> {
     const answer = await this.#optional(() => this.#redis.pubsub("NUMSUB", ...channels));
     return channels.map((_, i) => Number(answer?.[2 * i + 1] ?? 0));

@@ -14,7 +14,7 @@ export const clusterKey = (server: string): string => `cluster|info|${server}`;
 /** The key in Redis. */
 export const storedKey = (key: string, compression: Compression): string =>
   `${key}|${CACHE_VERSION}${compression === "gzip" ? ".gz" : ""}`;
-/** The channel on which readers are told that an application's tree is new. It never has the ending of compressed keys. */
+/** The channel that tells readers of an application's new tree. It never has the ending of compressed keys. */
 export const channelOf = (app: string): string => `${managedKey(app)}|${CACHE_VERSION}`;
 
 const pack = promisify(gzip);

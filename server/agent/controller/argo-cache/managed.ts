@@ -23,7 +23,7 @@ export interface ResourceDiff {
   modified?: boolean;
 }
 
-// Each asks the API server to try. Beyond that, what Git wants is laid over what is there.
+// Each is a dry run by the API server. Beyond this number, Git's fields are merged over the live object here.
 const MAX_TRIES = 50;
 // Others work in this process too.
 const EACH_TURN = 20;
@@ -80,7 +80,7 @@ function readable({ metadata: { managedFields: _, ...metadata }, ...rest }: Kube
   return { ...rest, metadata } as KubeObject;
 }
 
-/** What counts of the live object, and what of it the next sync would make. */
+/** The live object without ignored fields, and the same after the next sync. */
 async function comparedStates(
   app: Application,
   destination: Destination,

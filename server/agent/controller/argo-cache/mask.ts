@@ -26,7 +26,7 @@ export function hideSecrets(states: readonly State[], hiddenAnnotations: readonl
   for (const [i, copy] of copies.entries()) {
     const one = applied[i];
     if (!copy || !one) continue;
-    // What cannot be read may hold the values all the same.
+    // An object that cannot be read may still hold the values.
     const whole = one === "unreadable" || hiddenAnnotations.includes(LAST_APPLIED);
     copy.metadata.annotations = { ...copy.metadata.annotations, [LAST_APPLIED]: whole ? HIDDEN : JSON.stringify(one) };
   }
@@ -49,7 +49,7 @@ function hide(maps: readonly unknown[], only?: ReadonlySet<string>): void {
   }
 }
 
-/** As the API server stores it: what is written as text is data too. */
+/** As the API server stores it: `stringData` becomes `data`. */
 function encodedData(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret;
   // Of another shape than a map: the API server refuses it, and it may hold a value all the same.

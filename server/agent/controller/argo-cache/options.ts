@@ -20,7 +20,7 @@ const SERVER = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9]
 const DEFAULT_PORT = 6379;
 const MAX_LIST = 100;
 
-/** `argocd-cmd-params-cm` names the Redis; the environment may name another one. `argocd-cm` says what is shown and what is hidden. */
+/** `argocd-cmd-params-cm` names the Redis; the environment may name another one. `argocd-cm` says what to show and what to hide. */
 export function readCacheOptions(configMaps: readonly KubeObject[], env: NodeJS.ProcessEnv = {}): CacheOptions {
   const dataOf = (name: string) =>
     (configMaps.find(({ metadata }) => metadata.name === name)?.data ?? {}) as Record<string, unknown>;

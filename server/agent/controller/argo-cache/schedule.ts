@@ -5,9 +5,9 @@ export interface Entry {
   /** When to write it next, by the clock. */
   dueAt: number;
   writtenAt: number;
-  /** When it changed last: what is shown of it is not older. */
+  /** When it changed last: its entries are not older. */
   changedAt: number;
-  /** Of what was written: the states, and the tree with its number of pieces. */
+  /** What was written: the states, and the tree with its number of pieces. */
   states?: string;
   tree?: string;
   shards: number;
@@ -51,7 +51,7 @@ export class Schedule {
     entry.dueAt = Math.min(entry.dueAt, Math.max(this.#now() + SOON_MS, entry.writtenAt + EACH_MS));
   }
 
-  /** A change from now on is not in what is written now. */
+  /** Changes from now on are not part of the entries being written. */
   begin(name: string): Entry {
     const entry = this.#entry(name);
     entry.dueAt = Number.POSITIVE_INFINITY;

@@ -30,7 +30,7 @@ export interface Claim {
   listed: ReadonlySet<string>;
   /** Objects that the project does not permit stay as they are. */
   permits(object: KubeObject): boolean;
-  /** Who writes for the application. What has no mark of it is taken over only as far as that one may write it. */
+  /** The account that writes for the application. Objects without its mark are taken over only if that account may write them. */
   writer: KubeClient;
 }
 
@@ -97,7 +97,7 @@ export class Adoption {
     this.#lists.clear();
   }
 
-  /** An application is gone. One that comes back under its name is looked for anew. */
+  /** An application is gone. One that comes back under its name is searched for again. */
   forget(owner: string): void {
     for (const { asked } of this.#lists.values()) asked.delete(owner);
   }
@@ -125,7 +125,7 @@ export class Adoption {
   }
 }
 
-/** The uid keeps a newer object of the same name from being taken for this one. */
+/** The uid tells this object from a newer one of the same name. */
 function putLabel(
   client: KubeClient,
   resource: Resource,

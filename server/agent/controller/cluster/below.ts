@@ -26,7 +26,7 @@ interface Ask {
   accept?: string;
 }
 
-/** One list and what became of it. Applications that share a namespace may share it. */
+/** One list and its result. Applications that share a namespace may share it. */
 export interface Listed {
   items: KubeObject[];
   truncated?: boolean;
@@ -34,13 +34,13 @@ export interface Listed {
 }
 
 export interface BelowOptions {
-  /** The namespace of the application: what comes of an object of the cluster itself may be there. */
+  /** The namespace of the application: the children of a cluster-wide object may be there. */
   home?: string | undefined;
   /** Answers a list from a short time ago instead of asking once more. */
   share?: (key: string, list: () => Promise<Listed>) => Promise<Listed>;
 }
 
-/** Lists what may have come of an application's objects, within bounds; what may not be seen is told by kind. */
+/** Lists possible children of an application's objects, within bounds; kinds that may not be read are reported. */
 export class Below {
   readonly unseen: Unseen[] = [];
   truncated = false;
@@ -72,7 +72,7 @@ export class Below {
     await inParallel(
       places,
       async ({ resource, namespace }) => {
-        // Of kinds that hardly ever have a parent the names are enough to know.
+        // For kinds that hardly ever have a parent the metadata is enough.
         const bare = kinds === "any" && !whole.has(`${resource.group}/${resource.kind}`);
         const items = (await this.list(resource, namespace, bare ? { accept: METADATA } : {})).filter(mayDescend);
         for (const item of items) {

@@ -26,7 +26,7 @@ export class Claims {
     if (this.#owners.get(key) === owner) this.#drop(key, owner);
   }
 
-  /** Gives up what an application wants no more; without `wanted`, all of it. */
+  /** Gives up what an application no longer wants; without `wanted`, all of it. */
   release(owner: string, wanted?: (key: string) => boolean): void {
     for (const key of this.#keys.get(owner) ?? []) if (!wanted?.(key)) this.#drop(key, owner);
   }

@@ -47,7 +47,7 @@ export function descendants(
   return [...found].map(([object, parents]) => ({ object, parents }));
 }
 
-// What comes of these kinds is known; of kinds that others define, anything may come.
+// The children of these kinds are known; a custom kind may have children of any kind.
 const CHILDREN: Readonly<Record<string, readonly string[]>> = {
   "apps/Deployment": ["apps/ReplicaSet"],
   "apps/ReplicaSet": ["/Pod"],
@@ -64,7 +64,7 @@ const CHILDREN: Readonly<Record<string, readonly string[]>> = {
 const BUILT_IN =
   /^((|apps|batch|autoscaling|policy)|(networking|rbac\.authorization|apiextensions|admissionregistration|storage|scheduling|discovery|node|coordination|certificates|flowcontrol\.apiserver|apiregistration|resource)\.k8s\.io)$/;
 
-/** The kinds in which to look for what came of these, and of that in turn; "any" when it may be any. */
+/** The kinds of the children of these kinds, and of their children; "any" when it may be any kind. */
 export function kindsBelow(kinds: Iterable<string>): Set<string> | "any" {
   const found = new Set<string>();
   const open = [...kinds];

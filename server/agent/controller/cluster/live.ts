@@ -22,7 +22,7 @@ interface KindWatch {
   listed: boolean;
   /** Labels of the applications that want to know when it can be seen again. */
   waiting: Set<string>;
-  /** Labels of all that have objects of the kind, or want some: told when it can be seen no more. */
+  /** Labels of all applications that have or want objects of the kind: they are told when it can no longer be watched. */
   users: Set<string>;
   stale?: NodeJS.Timeout;
   relist?: () => void;
@@ -39,13 +39,13 @@ export interface LiveOptions {
   namespaces?: readonly string[];
   /** Told the label value of the application whose object changed. */
   changed(label: string): void;
-  /** Told of whom something was known wrongly: what followed from it must be found out again. */
+  /** Called with the applications whose objects were known wrongly: they must be compared again. */
   corrected?(label: string): void;
   signal: AbortSignal;
 }
 
 /**
- * The managed objects of one cluster, by label: one watch a kind, however many applications use it, and nothing that nobody manages.
+ * The managed objects of one cluster, by label: one watch a kind, however many applications use it, and no unmanaged object.
  * What a write answers goes in at once, so that no decision waits for the watch to catch up.
  */
 export class Live {
@@ -63,7 +63,7 @@ export class Live {
     options.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
-  /** Reads everything again: what was missed, or is known wrongly, is put right. */
+  /** Reads everything again, which corrects missed events and wrong entries. */
   resync(): void {
     for (const { relist } of this.#kinds.values()) relist?.();
   }
@@ -80,7 +80,7 @@ export class Live {
     return this.#byApp.get(label)?.get(key);
   }
 
-  /** The application that has an object now, whoever asks. */
+  /** The application that has an object now, whichever application asks. */
   find(key: string): KubeObject | undefined {
     return this.#byKey.get(key);
   }
@@ -158,7 +158,7 @@ export class Live {
       replace: (items, version) => {
         const fresh = new Map(items.map((item) => [keyOf(item), item]));
         for (const [key, old] of kind.shown) if (!fresh.has(key)) this.#gone(key, old);
-        // What we wrote may never have been shown. Only what is newer than the list is not gone: its event will come.
+        // The watch may never have shown our own write. Objects newer than the list are kept: their event will come.
         for (const [key, old] of this.#within(resource, namespace))
           if (!fresh.has(key) && !later(old.metadata.resourceVersion, version)) this.#gone(key, shownOf(old));
         kind.shown.clear();
@@ -189,7 +189,7 @@ export class Live {
         ready();
       },
     }).then(() => {
-      // Ended before the first list: whoever waits must not wait for ever.
+      // Ended before the first list: waiting callers must not wait for ever.
       kind.failure ??= again("WatchEnded", "the watch has ended");
       ready();
     });
@@ -202,7 +202,7 @@ export class Live {
     for (const entry of this.#byKey) if (entry[0].startsWith(prefix)) yield entry;
   }
 
-  /** What a list shows counts against what is known of the same version. */
+  /** At the same version the list wins over the cache. */
   #listed(kind: KindWatch, key: string, object: KubeObject): void {
     const trimmed = trim(object);
     const label = labelOf(trimmed);
@@ -223,7 +223,7 @@ export class Live {
     if (this.#put(trimmed, key)) this.#options.changed(now.label);
   }
 
-  /** False when what is here is as new. */
+  /** False when the cached object is as new. */
   #put(object: KubeObject, key: string): boolean {
     const label = labelOf(object);
     let objects = this.#byApp.get(label);

@@ -21,7 +21,7 @@ const MAX_VERSIONS = 5_000;
 /** Whether the application's charts may see the cluster: the annotation names the account as which they read. */
 export const looksUp = (app: Application): boolean => app.metadata.annotations?.[META.helmLookup] !== undefined;
 
-/** What a chart is told of the cluster's kinds, as Helm knows them. */
+/** The kinds of the cluster that a chart sees, in Helm's form. */
 export async function versionsOf({ client }: Destination): Promise<string[]> {
   const versions = new Set<string>();
   for (const { group, version, kind } of await client.discovery.all()) {
@@ -45,7 +45,7 @@ export function accountOf(
   if (!namespace)
     return stop(LOOKUP.invalid, `${META.helmLookup} needs namespace:name, because the destination has no namespace`);
   if (namespace !== own) {
-    // Who may deploy to a namespace can run a Pod as any of its accounts already; nobody else may read as one.
+    // A deployer to a namespace can already run a Pod as any of its accounts; no one else may read as one.
     const project = deps.projects.of(app);
     if (project.kind !== "done") return project;
     const refused = refusesApplication(project.value, [], { server, name, namespace }, project.value.name);
@@ -83,7 +83,7 @@ export async function renderReading(
   try {
     const rendered = await door.renderReading(request, reader);
     const kept: Failure | undefined = reader.failure();
-    // A chart may go on without what it could not read, and would then say less than it means.
+    // A chart may render without an object that it could not read, and would then leave objects out.
     return kept && (rendered.kind === "done" || kept.kind !== "stop")
       ? { ...kept, message: `${account.value} cannot read what a chart looks up: ${kept.message}` }
       : rendered;

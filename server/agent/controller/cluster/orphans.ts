@@ -32,7 +32,7 @@ export async function orphansOf(
   app: Application,
   exists: (application: string) => boolean,
 ): Promise<KubeObject[]> {
-  // Where the project has an account, what belongs to nobody is shown to whom that account would show it.
+  // Where the project has an account, an orphan is shown only if that account may read it.
   const { client, writer } = destination;
   const { namespace } = app.spec.destination;
   if (!namespace) return [];
@@ -67,7 +67,7 @@ export const mayBeOrphaned = (
   !DERIVED.has(`${group}/${kind}`) &&
   !settings.excludes(group, kind, server);
 
-/** An application and what is asked about the objects beside it. */
+/** An application and the question about its orphans. */
 interface Around {
   destination: Destination;
   project: Project;
@@ -76,7 +76,7 @@ interface Around {
   exists: (application: string) => boolean;
 }
 
-/** Whether an object of the application's namespace belongs to nobody, and the project wants to know of it. */
+/** Whether an object of the application's namespace has no owner, and the project reports such objects. */
 export function isOrphan(
   { destination, project, app, exists }: Around,
   object: KubeObject,

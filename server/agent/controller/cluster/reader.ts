@@ -25,7 +25,7 @@ export interface Eyes {
   json(method: "GET", path: string, ask: { deadlineMs: number }): Promise<Outcome<unknown>>;
 }
 
-/** An address of this machine at which a cluster can be read, by nobody who was not given it. */
+/** A loopback address at which a cluster can be read. Only callers that were given the address can use it. */
 export interface Reader {
   /** Holds a secret in its path: clients of Kubernetes send a token to a server with TLS alone. */
   address: Secret;

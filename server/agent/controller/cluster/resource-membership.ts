@@ -10,7 +10,7 @@ import { belongs } from "../projects.ts";
 import { effectiveOwner, ownerOf } from "../tracking.ts";
 import { trim } from "./live.ts";
 
-/** One object, as people name it: the version may be left out. */
+/** One object, as people name it; the version is optional. */
 export interface ResourceKey {
   group?: string;
   version?: string;
@@ -23,7 +23,7 @@ export const NOT_PART = "NotPartOfApplication";
 // Deployment, ReplicaSet, Pod, and what an operator puts above and below.
 const GENERATIONS = 6;
 const MAX_OWNERS = 4;
-// Whoever writes owner references decides how many are followed; together they are no more than this.
+// Authors of owner references decide how many there are to follow; this is the bound for all together.
 const MAX_LOOKS = 24;
 
 /** Where a kind is served: in the version that is named, else in the one that the cluster prefers. */
@@ -36,7 +36,7 @@ export async function findKind(
   return found ? done(found) : stop(KUBE.kindNotFound, `the cluster has no kind ${group ? `${group}/` : ""}${kind}`);
 }
 
-/** An object that is the application's own, or came of one that is; anything else of the cluster is none of its business. */
+/** An object of the application or a child of one. Other objects of the cluster are refused. */
 export async function findPart(app: Application, destination: Destination, key: ResourceKey): Promise<Outcome<Part>> {
   const kind = await findKind(destination.client, key);
   if (kind.kind !== "done") return kind;
@@ -45,7 +45,7 @@ export async function findPart(app: Application, destination: Destination, key: 
   if (kind.value.namespaced && !namespace) return stop(NOT_PART, `name the namespace of ${key.kind} ${key.name} too`);
   const live = await destination.client.get(kind.value, kind.value.namespaced ? namespace : undefined, key.name);
   const refused = stop(NOT_PART, `${key.kind} ${key.name} is not part of application ${app.metadata.name}`);
-  // Who may not see an object is not told whether it is there.
+  // Readers who may not see an object do not learn whether it exists.
   if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
   const part = { object: live.value, resource: kind.value };
   if (await isPart(app, destination, live.value, GENERATIONS, { left: MAX_LOOKS })) return done(part);
@@ -57,7 +57,7 @@ export async function findPart(app: Application, destination: Destination, key: 
 export interface Part {
   object: KubeObject;
   resource: Resource;
-  /** Nobody has it yet: where the project has an account, more than that account sees of it is not told. */
+  /** It has no owner yet: where the project has an account, no more than that account may see is shown. */
   unowned?: boolean;
 }
 
@@ -69,7 +69,7 @@ async function isPart(
   looks: { left: number },
 ): Promise<boolean> {
   if (belongs(app, destination)(object)) return true;
-  // What came of an object that nobody has is shown with it only where there is no account that might see less.
+  // The children of an object without an owner are shown only where there is no account that might see less.
   if (destination.writer === destination.client && isAwaited(app, destination, object))
     return !(await isOthers(app, destination, object, generations, { left: MAX_LOOKS }));
   if (generations === 0) return false;
@@ -92,7 +92,7 @@ async function isPart(
   return false;
 }
 
-/** Git wants it, and it was there before: nobody has put his mark on it yet. */
+/** Git wants it, and it was there before: it has no mark yet. */
 function isAwaited(app: Application, { refuse, settings }: Destination, object: KubeObject): boolean {
   const { namespace, name } = object.metadata;
   const { group, kind } = gvkOf(object);
@@ -106,7 +106,7 @@ function isAwaited(app: Application, { refuse, settings }: Destination, object: 
   );
 }
 
-/** Whether an object that Git wants is shown: what another application has, or has made, is not, whatever the account may read. */
+/** Whether an object of Git is shown. Objects of another application and their children are not, whatever the account may read. */
 export async function isShown(app: Application, destination: Destination, object: KubeObject): Promise<boolean> {
   if (destination.refuse?.(object)) return false;
   if (belongs(app, destination)(object)) return true;
@@ -126,7 +126,7 @@ async function isOthers(
   const instance = instanceOf(app, own);
   if (ownerOf(object, settings.tracking) !== undefined)
     return effectiveOwner(trim(object), instance, settings.tracking) !== instance;
-  // Where it comes from is more than can be followed: it is somebody's.
+  // It has more owners than can be followed: it counts as owned.
   if (generations === 0) return true;
   for await (const above of ownersOf(destination, object, looks))
     if (above === "unknown" || (await isOthers(app, destination, above, generations - 1, looks))) return true;
@@ -176,7 +176,7 @@ function namedAfter({
     .map((_, i) => ({ apiVersion: "apps/v1", kind: "StatefulSet", name: words.slice(i + 1).join("-") }));
 }
 
-/** Nobody has it: then it is shown only to whom the project's account would show it. */
+/** It has no owner: then it is shown only if the project's account may read it. */
 async function isVisible({ client, writer }: Destination, object: KubeObject): Promise<boolean> {
   if (writer === client) return true;
   const { group, version, kind } = gvkOf(object);

@@ -10,7 +10,7 @@ import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { appLabel } from "../tracking.ts";
 
-/** Whether a kind is left out for want of rights; `strict` asks the cluster, so that one wrong answer leaves nothing out. */
+/** Whether a kind is left out because rights are missing; `strict` asks the cluster again, so that one wrong answer leaves nothing out. */
 export async function isSkippedByRbac(
   { client, settings, managed }: Destination,
   resource: Resource,
@@ -42,7 +42,7 @@ async function mayList(
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /**
- * Asks for the objects of a kind that nobody watches: those that are wanted, and those that the application had. What is not asked for is not
+ * Asks for the objects of a kind that is not watched: those in Git, and those that the application had. Objects that are not asked for are not
  * known, whatever was known of it, so that nothing is taken away for what it was once.
  */
 export async function readOneByOne(

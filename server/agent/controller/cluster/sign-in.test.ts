@@ -27,7 +27,7 @@ beforeAll(async () => {
     users: { [ID]: { secretAccessKey: KEY } },
     roles: { [ROLE]: { webIdentity: "a.web.token" } },
   });
-  // As EKS does: whoever brings an address that STS answers, signed for this cluster, is whom STS names.
+  // As EKS does: a caller whose address STS answers, signed for this cluster, is the identity that STS names.
   const who = async (token: string): Promise<string | undefined> => {
     if (!token.startsWith("k8s-aws-v1.")) return accepted.has(token) ? token : undefined;
     const signed = Buffer.from(token.slice("k8s-aws-v1.".length), "base64url").toString();

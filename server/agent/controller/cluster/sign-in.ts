@@ -40,7 +40,7 @@ const EXEC_MEMORY_KIB = 4_194_304;
 const EXEC_CPU_SECONDS = 60;
 // The words are arguments of their own: nothing a user wrote is read as a command.
 const LIMITED = 'ulimit -v "$0" 2>/dev/null; ulimit -t "$1" 2>/dev/null; shift; exec "$@"';
-// What changes whom a credential plugin asks for, but not where it sends what the agent has.
+// These change the identity that a credential plugin asks for, but not where it sends the agent's own credentials.
 const VARIABLES =
   "AWS_PROFILE,AWS_REGION,AWS_DEFAULT_REGION,AWS_STS_REGIONAL_ENDPOINTS,AAD_ENVIRONMENT_NAME,AAD_LOGIN_METHOD,AAD_SERVER_APPLICATION_ID,AZURE_CLIENT_ID,AZURE_TENANT_ID";
 
@@ -62,7 +62,7 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
   return made;
 }
 
-/** A name and a password; whoever signs in by a token, AWS or a program has no use for them. */
+/** A name and a password; not used with a token, AWS or a program. */
 export function basicOf({
   username,
   password,
@@ -82,7 +82,7 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
   const { clusterName = "", roleARN: roleArn, profile } = config.awsAuthConfig!;
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(clusterName))
     return stop(KUBE.signIn, "awsAuthConfig.clusterName is not a name of a cluster");
-  // The token is good for the real cluster, whoever holds it: it goes to AWS's own addresses, and past nobody who could read it.
+  // The token opens the real cluster for any holder: it goes to AWS's own addresses only, and through no proxy.
   const { hostname } = new URL(server);
   if (!isCloudOrigin(server, EKS))
     return stop(
@@ -145,7 +145,7 @@ function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullab
     const ran = await run("/bin/sh", {
       args: ["-c", LIMITED, String(EXEC_MEMORY_KIB), String(EXEC_CPU_SECONDS), command, ...args.map(String)],
       cwd: tmpdir(),
-      // What is the agent's own is nobody's business.
+      // The agent's own errors are not shown to tenants.
       inherit: Object.keys(env).filter((name) => !name.startsWith("OUTPOST_")),
       env: variables,
       deadlineMs: EXEC_MS,
@@ -175,7 +175,7 @@ function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullab
 
 const list = (text: string | undefined) => (text ?? "").split(",").flatMap((one) => one.trim() || []);
 
-/** Why what a plugin prints may not go where a cluster's Secret sends it; no origins are any. Like an identity in AWS, it goes past nobody. */
+/** Why what a plugin prints may not go where a cluster's Secret sends it; no list of origins permits any. Like an identity in AWS, it goes through no proxy. */
 function strays({ tlsClientConfig, proxyUrl }: SignIn, server: string, origins: readonly string[]): string | undefined {
   if (origins.length === 0) return undefined;
   const origin = URL.canParse(server) ? new URL(server).origin : "";

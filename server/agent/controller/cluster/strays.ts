@@ -8,7 +8,7 @@ import { appLabel, isStray } from "../tracking.ts";
 
 const SHOWN = 10;
 
-/** What is said of objects that were made for an application and are not known as its own any more; undefined when there are none. */
+/** The message about objects that were made for an application and no longer carry its mark; undefined when there are none. */
 export function straysOf(
   app: Application,
   destination: Destination,

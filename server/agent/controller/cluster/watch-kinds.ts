@@ -38,7 +38,7 @@ export async function watchKinds(watched: Watched): Promise<{
     // Its scope is unknown, so even its name is: taking it for absent would prune it.
     else if (problem && problem.kind !== "stop") failures.set(kindId(object), problem);
   }
-  // What was applied by an earlier revision must be seen to be pruned, and a hook to be let go of.
+  // Objects of an earlier revision must be watched to be pruned, and hooks to have their finalizer removed.
   const hooks = app.status?.operationState?.syncResult?.resources?.filter(({ hookType }) => hookType) ?? [];
   for (const { group = "", version, kind } of [...(app.status?.resources ?? []), ...hooks]) {
     if (wanted.has(`${group}/${kind}`)) continue;

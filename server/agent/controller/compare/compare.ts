@@ -35,7 +35,7 @@ function map(desired: Json, live: Json, owned: FieldSet): boolean {
     const field = owned[`f:${name}`];
     if (!field || !Object.hasOwn(live, name) || !node(value, live[name], field)) return false;
   }
-  // A field that we own and nobody desires any more was removed from Git.
+  // A field that we own and no source contains any more was removed from Git.
   return Object.keys(owned).every((field) => !field.startsWith("f:") || Object.hasOwn(desired, field.slice(2)));
 }
 
@@ -82,7 +82,7 @@ function hasKeys(field: string, item: unknown): boolean {
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What does not count between two forms of one object. */
+/** The fields that do not count when two forms of an object are compared. */
 export interface Comparing {
   ignored: Ignoring;
   tracking: Tracking;
@@ -114,7 +114,7 @@ export const comparing = (
   known: knownFieldsOf(object, knownFields),
 });
 
-/** What applying the object would make of the live one, beside the live one, both without what is ignored and what the server keeps. */
+/** The live object and the result of an apply, both without ignored fields and those that the server keeps. */
 export async function attempt(
   client: KubeClient,
   target: CompareTarget,
@@ -148,7 +148,7 @@ export const countedOf = (
   { ignored, tracking, options }: Comparing,
 ): KubeObject => {
   const { status } = object as KubeObject & { status?: unknown };
-  // One that nobody wants is the cluster's own to change while it is looked at.
+  // One that is in no source may be changed by the cluster while it is compared.
   const counted =
     status !== undefined && wanted.status !== undefined && wantsStatus(wanted, options)
       ? { ...bare(object), status }

@@ -55,7 +55,7 @@ function isIn(desired: unknown, live: unknown, known: Known, name: string): bool
   return isMap(desired) && isMap(live) && known.shapes.some(isGranular) && inMap(desired, live, known, name);
 }
 
-/** Lists whose items have keys, in the same order: what is more than that, only the API server can tell. */
+/** Lists whose items have keys, in the same order. Other cases need the API server's dry run. */
 function inList(desired: unknown[], live: unknown[], known: Known): boolean {
   if (desired.length !== live.length) return false;
   return desired.every((item, i) => {
@@ -68,7 +68,7 @@ function inList(desired: unknown[], live: unknown[], known: Known): boolean {
   });
 }
 
-/** `k:` names an item by its keys; both must be that item. A port without a protocol is one of TCP. */
+/** `k:` names an item by its keys; both must be that item. The protocol of a port is TCP by default. */
 function isKeyOf(field: string, ...items: Json[]): boolean {
   if (!field.startsWith("k:")) return false;
   const keys = Object.entries(readJson(field.slice(2)) as Json);

@@ -28,7 +28,7 @@ function compile(text: string): Program | string {
   return program;
 }
 
-/** What is ignored of an object: by the application's own rules and by those for all applications. */
+/** The ignored fields of an object: by the application's own rules and by those for all applications. */
 export function ignoring(app: Application, everywhere: readonly IgnoreDifference[], object: KubeObject): Ignoring {
   const own = app.spec.ignoreDifferences ?? [];
   if (own.length === 0 && everywhere.length === 0) return NOTHING;
@@ -48,7 +48,7 @@ export function ignoring(app: Application, everywhere: readonly IgnoreDifference
   };
 }
 
-/** What is wrong with the expressions of the application and of all: an unreadable rule must not look like one that finds nothing. */
+/** Errors in the expressions of the application and of all applications. An unreadable rule must not look like one that matches nothing. */
 export function ruleProblems(app: Application, everywhere: readonly IgnoreDifference[] = []): string[] {
   return [...(app.spec.ignoreDifferences ?? []), ...everywhere]
     .flatMap((rule) => rule.jqPathExpressions ?? [])
@@ -60,7 +60,7 @@ export function ruleProblems(app: Application, everywhere: readonly IgnoreDiffer
     });
 }
 
-/** A copy without what is ignored; what leads nowhere is fine. `owned` are the fields of the managers that are ignored. */
+/** A copy without ignored fields; a path to nothing is fine. `owned` are the fields of the ignored managers. */
 export function without<T>(value: T, { pointers, programs }: Ignoring, owned: readonly FieldSet[] = []): T {
   let result = withoutPointers(value, pointers);
   for (const program of programs) {
@@ -91,7 +91,7 @@ export const fieldsOf = (object: KubeObject, managers: readonly string[]): Field
     .filter((f) => managers.includes(f.manager ?? ""))
     .flatMap((f) => f.fieldsV1 ?? []);
 
-/** A copy in which what is ignored has the values of `live`: what RespectIgnoreDifferences sends. */
+/** A copy in which ignored fields have the values of `live`: what RespectIgnoreDifferences sends. */
 export function taking(
   object: KubeObject,
   live: KubeObject,

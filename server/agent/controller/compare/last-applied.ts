@@ -6,13 +6,13 @@ import { type Ignoring, without } from "./ignore.ts";
 
 /**
  * What a client-side apply wrote last, as kubectl and Argo CD keep it on the object: only by it they know which fields have left Git. Where an
- * object has the annotation we keep it true, so that either of them can go on from here.
+ * object has the annotation we keep it true, so that either engine can continue from here.
  */
 export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 // An object takes 256 KiB of annotations, all together.
 const MOST = 200_000;
-// By what items of a list are told apart, in the order of preference.
+// The keys of list items, in the order of preference.
 const KEYS = ["name", "key", "mountPath", "devicePath", "containerPort", "port", "ip", "topologyKey", "type", "uid"];
 const OWN_LABELS = new Set<string>([META.app]);
 
@@ -95,7 +95,7 @@ function leftover(last: unknown, wanted: unknown, live: unknown): boolean {
   });
 }
 
-/** Items are told apart by all that names them, as two mounts of one volume by their paths; of plain values each stands for itself. */
+/** Items are identified by all their keys, as two mounts of one volume by their paths; plain values by themselves. */
 function leftInList(last: unknown[], wanted: unknown[], live: unknown[]): boolean {
   const keys = KEYS.filter((name) => last.length > 0 && last.every((item) => isMap(item) && item[name] !== undefined));
   if (keys.length === 0 && last.some(isMap)) return false;
@@ -111,7 +111,7 @@ function leftInList(last: unknown[], wanted: unknown[], live: unknown[]): boolea
   });
 }
 
-/** A port without a protocol is one of TCP. */
+/** The protocol of a port is TCP by default. */
 const named = (item: Record<string, unknown>, key: string): unknown =>
   item[key] ?? (key === "protocol" ? "TCP" : undefined);
 

@@ -8,7 +8,7 @@ import { hasLeftovers, LAST_APPLIED } from "./last-applied.ts";
 import { predict } from "./three-way.ts";
 
 /**
- * Removes what was applied once, has left Git, and is still there because somebody else has written it since: server-side apply leaves that to
+ * Removes what was applied once, has left Git, and is still there because another client has written it since: server-side apply leaves that to
  * the other manager, while the engine before, going by `last-applied-configuration`, removes it. Undefined when nothing is left.
  */
 export async function removeLeftovers(

@@ -7,7 +7,7 @@ import type { Destination } from "../destination.ts";
 /** Managers that may have applied an object before, on the client's side: kubectl, and Argo CD. */
 const FORMER = ["kubectl-client-side-apply", APPLIER];
 
-/** The entries of those who applied an object before us and whose fields nobody would ever remove. */
+/** The entries of those who applied an object before us and whose fields would otherwise never be removed. */
 export function formerFields(object: KubeObject, more?: string): ManagedFields[] {
   const names = more ? [...FORMER, more] : FORMER;
   const isFormer = ({ manager = "", operation }: ManagedFields) => {
@@ -38,7 +38,7 @@ export async function takeOver(
   return writer.json("PATCH", resourcePath(resource, namespace, name), {
     contentType: "application/json-patch+json",
     body: [
-      // Whoever wrote meanwhile is not passed over.
+      // A write of another client in between is kept.
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
       { op: "replace", path: "/metadata/managedFields", value: managedFields },
     ],

@@ -14,7 +14,7 @@ export interface CompareTarget {
   digest: string;
   wave: number;
   hook?: Hook;
-  /** Where to send it; absent when the cluster does not have the kind, and `problem` says so. */
+  /** The address of the kind in the API; absent when the cluster does not have the kind, with the reason in `problem`. */
   resource?: Resource;
   problem?: Failure;
   /** Fields that its kind does not have and that were left out of `object`, as `Validate=false` asks. */
@@ -98,7 +98,7 @@ function clean(given: KubeObject, namespaced: boolean, namespace: string, keepsS
   if (!namespaced) delete metadata.namespace;
   else if (!metadata.namespace && namespace) metadata.namespace = namespace;
   const result: KubeObject = { ...object, metadata } as KubeObject;
-  // What is no map of plain values stays as it is: the API server refuses it.
+  // Anything but a map of plain values is left unchanged: the API server refuses it.
   if (result.apiVersion === "v1" && result.kind === "Secret" && isPlainMap(result.stringData)) {
     const { stringData, ...secret } = result;
     const encoded = Object.entries(stringData).map(([k, v]) => [k, Buffer.from(String(v)).toString("base64")]);

@@ -3,7 +3,7 @@ import type { Path } from "../../../base/jq/jq.ts";
 import { readJson } from "../../../base/json/nesting.ts";
 import type { FieldSet } from "../../../kube/object.ts";
 
-/** The places in an object that a set of `managedFields` names; what the object does not have is left out. */
+/** The paths of an object that a set of `managedFields` names, without those that the object does not have. */
 export function ownedPaths(fields: FieldSet, object: unknown): Path[] {
   const found: Path[] = [];
   walk(fields, object, [], found);

@@ -8,7 +8,7 @@ import { isOurs, takeOver } from "./migrate.ts";
 
 /**
  * Argo CD applies the plain texts of a Secret (`stringData`) as they are. On the server's side its manager then owns `stringData`, which no
- * stored Secret has, and no manager owns the data that came of it: a key that leaves Git would stay for ever. We apply data alone, so the keys
+ * stored Secret has, and no manager owns the data made from it: a key that leaves Git would stay for ever. We apply `data` only, so the keys
  * of those texts count as keys of data that were applied.
  */
 const TEXTS = "f:stringData";

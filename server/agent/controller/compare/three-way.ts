@@ -14,8 +14,8 @@ const OURS = new Set([FIELD_MANAGER, APPLIER]);
 const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topologyKey", "type"];
 
 /**
- * What applying an object would make of the live one, without asking the API server: what is wanted is put in, what was applied before and is
- * wanted no more goes, all else stays. Who applied what, the live object says in its managed fields or in kubectl's annotation.
+ * The result of an apply, without the API server: fields of Git are put in, fields that were applied before and have
+ * left Git are removed, all others stay. The live object's managed fields or kubectl's annotation say what was applied before.
  */
 export function predict(desired: KubeObject, live: KubeObject): KubeObject {
   const result = map(desired, live, {
@@ -45,7 +45,7 @@ function fieldsOf(live: KubeObject): FieldSet {
   }
 }
 
-/** Items of a list are told apart by a key, where all of them have it. */
+/** The key of a list's items, if all of them have it. */
 function setOf(value: unknown): FieldSet {
   if (Array.isArray(value)) {
     const key = KEYS.find(
@@ -95,7 +95,7 @@ function node(desired: unknown, live: unknown, place: Place): unknown {
   return desired;
 }
 
-/** Items with the same key are merged, in the order that is wanted; what somebody else added stays. */
+/** Items with the same key are merged, in Git's order; items that another client added stay. */
 function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
   const key = KEYS.find((name) => [...desired, ...live].every((item) => isObject(item) && item[name] !== undefined));
   if (!key || [desired, live].some((items) => new Set(items.map((item) => (item as Json)[key])).size !== items.length))
@@ -109,7 +109,7 @@ function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
     byKey.delete((item as Json)[key]);
     return there ? map(item as Json, there, { ...place, owned: setOfItem(there) ?? {} }) : item;
   });
-  // Without a field set nobody knows who added the others: then the list is what is wanted.
+  // Without a field set it is not known who added the others: then the list is exactly Git's.
   return sets.length ? [...result, ...[...byKey.values()].filter((item) => !setOfItem(item))] : result;
 }
 

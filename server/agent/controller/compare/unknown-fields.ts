@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { syncOption } from "../order.ts";
 import type { CompareTarget } from "./normalise.ts";
 
-// An answer names all of them; what is beneath one that went may be named by the next.
+// An answer names all unknown fields; after they are removed the next may name fields below them.
 const TRIES = 3;
 const NAMED = /(?:^|[\s;:])((?:\.|\[)\S.*?): field not declared in schema/gm;
 
@@ -24,7 +24,7 @@ export async function withoutUnknownFields<T>(
   send: () => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const lenient = isLenient(target.object, options);
-  // It said so before.
+  // The same answer as before.
   if (!lenient && target.whole) Object.assign(target, target.whole, { whole: undefined, undeclared: undefined });
   for (let tries = 1; ; tries++) {
     const sent = await send();

@@ -2,15 +2,15 @@ import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 
 /** What counts when two forms of one object are compared, for all applications. */
 export interface CompareOptions {
-  /** Whether rules that the cluster gathers from other roles are none of Git's. */
+  /** Whether to ignore rules that the cluster aggregates from other roles. */
   ignoreAggregatedRoles: boolean;
-  /** Of which kinds a status in Git is no part of what is wanted. */
+  /** The kinds whose `status` in Git is ignored. */
   ignoreStatus: "all" | "crd" | "none";
 }
 
 export const USUAL_OPTIONS: CompareOptions = { ignoreAggregatedRoles: false, ignoreStatus: "all" };
 
-/** `resource.compareoptions` of `argocd-cm`; a text is what is wrong with it. */
+/** `resource.compareoptions` of `argocd-cm`; a text is its error. */
 export function readCompareOptions(said: unknown): CompareOptions | string {
   if (said === undefined || said === null) return USUAL_OPTIONS;
   if (typeof said !== "object" || Array.isArray(said)) return "it is not a map";
@@ -27,7 +27,7 @@ export function readCompareOptions(said: unknown): CompareOptions | string {
 export const wantsStatus = (object: KubeObject, { ignoreStatus }: CompareOptions): boolean =>
   ignoreStatus === "none" || (ignoreStatus === "crd" && object.kind !== "CustomResourceDefinition");
 
-/** Pointers to what of an object the cluster fills in by itself. */
+/** Pointers to fields that the cluster fills in. */
 export const filledIn = (object: KubeObject, { ignoreAggregatedRoles }: CompareOptions): string[] => {
   const gathered =
     object.kind === "ClusterRole" &&

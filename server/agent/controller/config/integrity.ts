@@ -20,12 +20,12 @@ export function integrityOf(
   const demand = demandOf(projects.of(app), source);
   if (!demand) return undefined;
   const last = app.status?.history?.at(-1);
-  // What was synced of another repository says nothing of this one.
+  // A sync of another repository proves nothing about this one.
   const since = deployedSources(last)[index]?.repoURL === source.repoURL ? revisionsOf(last)[index] : undefined;
   return { project: name, ...demand, ...(since ? { since } : {}) };
 }
 
-/** What is demanded of a repository from whose files a set makes applications of the project; a set for many projects is under none. */
+/** The signatures that a project demands of a repository from whose files a set makes its applications; a set for many projects has no such rule. */
 export function lookIntegrity(
   { projects }: Pick<Known, "projects">,
   repoURL: string,

@@ -3,11 +3,11 @@ import { parseGoDuration } from "../../../base/lang/duration.ts";
 
 /** How often what Git says is asked for by itself. */
 export interface Intervals {
-  /** Between two looks; 0: never. What is told, asked for or written is looked at all the same. */
+  /** Milliseconds between two periodic looks; 0: never. Events, refreshes and edits cause a look anyway. */
   everyMs: number;
-  /** What is added to that at most, so that not all is asked at once. */
+  /** The most that is added to that at random, so that not all applications are looked at together. */
   jitterMs: number;
-  /** Between two looks that render anew whatever is known; 0: never. */
+  /** Between two looks that render again whatever is known; 0: never. */
   hardMs: number;
 }
 
@@ -22,7 +22,7 @@ const KEYS = {
 const MIN_MS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** What `argocd-cm` says; what cannot be read is as if it were not said. */
+/** The settings of `argocd-cm`; unreadable ones count as absent. */
 export function readIntervals(data: Readonly<Record<string, unknown>>): { intervals: Intervals; problems: string[] } {
   const intervals = { ...USUAL };
   const problems: string[] = [];
@@ -47,7 +47,7 @@ function milliseconds(text: string): number | undefined {
 export const waitMs = (name: string, { everyMs, jitterMs }: Intervals): number | undefined =>
   everyMs === 0 ? undefined : everyMs + shareMs(name, jitterMs);
 
-/** The same for a look that renders anew. */
+/** The same for a look that renders again. */
 export const hardWaitMs = (name: string, { hardMs, jitterMs }: Intervals): number | undefined =>
   hardMs === 0 ? undefined : hardMs + shareMs(name, jitterMs);
 

@@ -36,7 +36,7 @@ export interface Situation {
   now: number;
 }
 
-// Self-heal waits 2 s, 6 s, 18 s … 300 s between attempts, and starts anew after a quiet 330 s, as Argo CD does.
+// Self-heal waits 2 s, 6 s, 18 s … 300 s between attempts, and starts from the first after a quiet 330 s, as Argo CD does.
 const HEAL = { firstMs: 2_000, factor: 3, capMs: 300_000, cooldownMs: 330_000 };
 // Fewer than this many are an ordinary change, however small the application.
 const SHRINK_MINIMUM = 3;
@@ -133,10 +133,10 @@ export function retryDelay(retry: Retry | undefined, count: number): number | un
   return wait > 0 ? Math.min(wait, LONGEST_WAIT_MS) : 0;
 }
 
-/** Milliseconds before the next attempt after `count` retries; a text is what is wrong with the back-off. A maximum of 0 is none. */
+/** Milliseconds before the next attempt after `count` retries; a text is the error of the back-off. A maximum of 0 means no maximum. */
 export function retryWait(retry: Retry | undefined, count: number): number | string {
   const { factor, ...given } = retry?.backoff ?? {};
-  // An empty text is none.
+  // An empty text counts as absent.
   const [duration = "5s", maxDuration = "3m"] = [given.duration, given.maxDuration].map((text) =>
     text === "" ? undefined : text,
   );

@@ -64,7 +64,7 @@ export class Repositories {
       .map(({ access: { url, name } }) => ({ ...this.find(url, project, tenant), name }));
   }
 
-  /** How to get into a repository; without any Secret it is taken to be public. What is kept for one AppProject is for that one alone. */
+  /** How to get into a repository; without a Secret it counts as public. A Secret for one AppProject serves that one only. */
   find(url: string, project?: string, tenant?: string): RepoAccess {
     const asker = { project, tenant };
     const normal = normaliseUrl(url);
@@ -116,7 +116,7 @@ export class Repositories {
     const keeper = hasCredentials(access) ? owner?.tenant : asker.tenant;
     if (keeper !== asker.tenant) access.borrowed = true;
     this.#secure(access, keeper);
-    // Once is enough: what is kept for a submodule's place lends it nothing more.
+    // Once is enough: an entry for the submodule's own address adds nothing.
     if (access.submodules && !nested) access.ways = this.#ways(asker);
     return access;
   }
@@ -137,7 +137,7 @@ const byName = (a: Stored, b: Stored): number => (a.secret < b.secret ? -1 : Num
 const mayUse = ({ tenant: owner, access }: Stored, { project, tenant }: Asker): boolean =>
   (!access.project || access.project === project) && serves(owner, tenant);
 
-/** The one that counts: of the nearest scope, with the longest address, and kept for the asker's project before what is for all. */
+/** The entry that counts: of the nearest scope, with the longest address, one for the caller's project before one for all. */
 function nearest(all: readonly Stored[], tenant: string | undefined): { one?: Stored; twice?: Stored[] } {
   const rank = (one: Stored) => [distance(one.tenant, tenant), -one.normal.length, one.access.project ? 0 : 1] as const;
   const compare = (a: Stored, b: Stored) => {

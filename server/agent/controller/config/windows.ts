@@ -27,7 +27,7 @@ interface Sync {
 
 /**
  * The sync window of the project that holds a sync back now, and until when; undefined when it may run. An operation that runs already
- * may go on where its windows allow to overrun.
+ * may continue where its windows allow to overrun.
  */
 export function heldBack({ deps, app, destination }: Where, sync: Sync): HeldBack | undefined {
   const project = deps.projects.of(app);

@@ -81,7 +81,7 @@ export async function runDeletionHooks(parting: DeletionHook, deletion: Deletion
   return done(true);
 }
 
-/** Deletes the hooks whose policy says so, after they have succeeded; done with false while one of them is still there. */
+/** Deletes the hooks whose policy asks for it, after they have succeeded; `done` with false while one of them still exists. */
 export async function cleanPartings(
   parting: DeletionHook,
   { app, destination, targets }: Deletion,

@@ -55,7 +55,7 @@ export async function finalize(
   const ours = STEPS.flatMap(({ finalizers }) => finalizers);
   if (!has(ours)) return undefined;
   const destination = await placeOfDeletion(deps, app);
-  // A cluster that nobody knows any more cannot be cleaned up.
+  // A cluster that is no longer registered cannot be cleaned up.
   if (destination.kind !== "done") {
     if (destination.reason === "ClusterNotFound") return release(deps, app, ours);
     return fail(report, destination, 30_000);
@@ -70,7 +70,7 @@ export async function finalize(
   if (targets && targets.kind !== "done") return fail(report, targets);
   const known = targets?.value ?? (await lastKnown(deps, app, memory, destination.value));
 
-  // What is not seen is not known to be gone.
+  // An object that cannot be read is not known to be gone.
   const { unseen } = await watchKinds({ app, destination: destination.value, targets: known });
   if (unseen.size) {
     for (const [kind, failure] of unseen)
@@ -88,7 +88,7 @@ export async function finalize(
       await report.drop();
       return next;
     }
-    // What stays has nobody left who could tell of it.
+    // After this no status is left to report what stays.
     const strays = step.finalizers === CASCADE ? straysOf(app, destination.value, []) : undefined;
     if (strays) deps.log.warn({ app: instanceOf(app, deps.namespace) }, `deleted without the objects ${strays}`);
     await report.drop();

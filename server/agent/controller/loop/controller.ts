@@ -34,7 +34,7 @@ import { survey } from "./survey.ts";
 const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 // Events of one application come in bursts: a rollout changes a Deployment five times in a second.
 const DEBOUNCE_MS = 15;
-// A commit that changes nothing for an application moves its revision and no more: so many a second, behind all that is news.
+// A commit that changes nothing for an application only moves its revision: at most this many a second, after all real changes.
 const MOVED_EACH_MS = 40;
 // Most of a look is waiting: for Git, whose answer all share that wait for it at once (a third of them does, as the repo server has 32
 // connections), and for the API server, which is asked by 16 connections however many work.
@@ -131,7 +131,7 @@ export class Controller {
   /** Resolves when everything was listed once; works until the signal. */
   async start(): Promise<void> {
     const { repositories, destinations } = this.deps;
-    // Credentials first: an application that is looked at without them would be told that it has none.
+    // Credentials first: without them an application would report that it has none.
     await Promise.all([
       this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=repository`, (all) =>
         this.#repositoriesChanged(() => repositories.replaceRepositories(all)),
@@ -142,7 +142,7 @@ export class Controller {
       this.#watches.collection(RESOURCES.configMap, "app.kubernetes.io/part-of=argocd", (all) => {
         const { hints, others } = this.#hints.take(all);
         for (const hint of hints) this.#hinted(hint);
-        // A hint is no reason to repeat what has failed.
+        // A hint does not retry what has failed.
         if (!others) return;
         this.#argoCache.configure(all);
         this.#repositoriesChanged(() => repositories.replaceTrust(all) && this.#keysChanged());
@@ -181,14 +181,14 @@ export class Controller {
     return this.#stopped;
   }
 
-  /** Shows the applications to somebody else, from now on and as they are now. */
+  /** Shows the applications to another part of the process, as they are now and from now on. */
   async follow(follower: Follower): Promise<void> {
     this.#followers.push(follower);
     follower.replace(this.deps.store.all());
   }
 
   /**
-   * Somebody says that a repository has something new, which need not be so: it is asked once, and of the applications that read it those
+   * A hint that a repository has something new, which need not be so: it is asked once, and of the applications that read it those
    * are worked on, before everything else, whose own files are others now. Resolves when that is known.
    */
   async repositoryChanged(url: string, _hint: RepositoryHint = {}): Promise<void> {
@@ -227,7 +227,7 @@ export class Controller {
   }
 
   #placesChanged(): Promise<void> {
-    // Sets first: one that goes on without its applications would try to make them again.
+    // Sets first: a set that runs without its applications would try to create them again.
     this.onSetNamespaces(this.setNamespaces);
     const patterns = this.#options.applicationNamespaces ?? this.deps.settings.applicationNamespaces;
     return this.#places.replace(patterns, (scope) => this.#applicationsOf(scope));
@@ -289,7 +289,7 @@ export class Controller {
   #gone(name: string): void {
     const app = this.deps.store.get(name);
     this.deps.store.gone(name);
-    // Nobody waits for its hooks any more, unless another one has come in its place.
+    // Its hooks are no longer awaited, unless another application took its name.
     const stateOf = () => this.deps.store.get(name)?.status?.operationState;
     if (app && this.#shard.owns(app))
       for (const one of this.deps.destinations.open) void releaseLast(one, name, stateOf);
@@ -302,7 +302,7 @@ export class Controller {
     if (app && this.#shard.owns(app)) this.#argoCache.gone(name);
     if (app) this.metrics.forget(app);
     if (app) this.#dependents(app);
-    // Whoever wanted an object of it may have it now.
+    // An application that wanted one of its objects may have it now.
     for (const other of this.deps.store.all()) {
       if (other.status?.conditions?.some((c) => c.type === "SharedResourceWarning"))
         this.#queue.add(this.#nameOf(other), PRIORITY.live, DEBOUNCE_MS);
@@ -315,7 +315,7 @@ export class Controller {
       if (askAgain(this.deps, this.#nameOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
   }
 
-  /** What was signed well enough may be so no longer. */
+  /** Signatures that were sufficient may no longer be. */
   #keysChanged(): void {
     for (const app of this.deps.store.all())
       if (demandsOf(this.deps, app)) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
@@ -359,7 +359,7 @@ export class Controller {
         else known.set(object.metadata.name, object);
         changed();
       },
-      // The others go on meanwhile, and theirs say why they do not.
+      // Other applications continue meanwhile; the waiting ones report the reason.
       failed: (failure) => projects.failed(failure),
     });
   }
@@ -398,7 +398,7 @@ export class Controller {
     }
   }
 
-  /** A bug, or a specification of a shape nobody thought of: this application waits and says so, the others go on. */
+  /** A bug, or a specification of an unexpected shape: this application waits and says so, the others go on. */
   async #quarantine(name: string, error: Error): Promise<void> {
     this.deps.log.error({ app: name, error: error.stack }, "reconcile threw");
     const app = this.deps.store.get(name);

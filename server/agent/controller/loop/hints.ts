@@ -4,7 +4,7 @@ import { repositoryKey } from "../../../base/repository-key.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { RepositoryHint } from "./polls.ts";
 
-/** The ConfigMap in which somebody says that a repository has changed: a key for each repository, the value a Hint as JSON. */
+/** The ConfigMap with hints that a repository has changed: a key for each repository, the value a Hint as JSON. */
 export const HINTS = "outpost-hints";
 /** Repositories that are remembered; the oldest go first. */
 export const MAX_HINTS = 500;
@@ -18,7 +18,7 @@ export interface Hint extends RepositoryHint {
 
 export const hintKey = (url: string): string => digest(repositoryKey(url) ?? url).slice(0, 20);
 
-/** A value of the ConfigMap; whoever wrote it, nothing is believed but that it is to be looked at. */
+/** A value of the ConfigMap. It is not trusted: its only effect is another look at the repository. */
 export function readHint(value: unknown): Hint | undefined {
   if (typeof value !== "string" || value.length > MAX_VALUE) return undefined;
   let found: Partial<Hint> | null;
@@ -32,7 +32,7 @@ export function readHint(value: unknown): Hint | undefined {
   return { url, at, ...(typeof revision === "string" ? { revision } : {}) };
 }
 
-/** Tells what is new in the ConfigMaps: hints, and whether anything else has changed. */
+/** Returns the new hints of the ConfigMaps, and whether anything else has changed. */
 export class Hints {
   #seen: Map<string, unknown> | undefined;
   #others = "";
@@ -42,7 +42,7 @@ export class Hints {
     const now = new Map(Object.entries(data).slice(0, 2 * MAX_HINTS));
     const before = this.#seen;
     this.#seen = now;
-    // What was said before the start is known: everything is looked at then.
+    // Hints from before the start are covered: everything is looked at then.
     const fresh = before ? [...now].filter(([key, value]) => before.get(key) !== value) : [];
     const others = configMaps
       .filter(({ metadata }) => metadata.name !== HINTS)

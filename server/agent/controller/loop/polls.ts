@@ -1,7 +1,7 @@
 import { parentKey, repositoryKey } from "../../../base/repository-key.ts";
 import { type Application, sourcesOf } from "../application.ts";
 
-/** What is told of a repository from outside; all of it may be wrong, so none of it is taken for the truth. */
+/** A hint about a repository from outside. It may be wrong, so none of it is trusted. */
 export interface RepositoryHint {
   at?: string;
   revision?: string;
@@ -16,7 +16,7 @@ interface Polled {
   url: string;
   apps: Set<string>;
   timer?: NodeJS.Timeout;
-  /** Whom the next look is for: those that were asked about by name, or all. */
+  /** The applications of the next look: those named, or all. */
   wanted: Set<string> | "all";
   /** A look that runs, and one that was asked for since it began: however many ask, one more look serves them all. */
   running?: Promise<void>;
@@ -78,7 +78,7 @@ export class Polls {
     await Promise.all(meant.map((polled) => this.#ask(polled)));
   }
 
-  /** Looks at what one application reads, together with others of whom the same is asked; false when it reads more than one repository. */
+  /** Looks at one application's repository, together with others that read the same; false when it reads more than one repository. */
   async refresh(name: string): Promise<boolean> {
     const [url, ...more] = this.#urls.get(name) ?? [];
     const polled = url !== undefined && more.length === 0 ? this.#repositories.get(url) : undefined;

@@ -30,7 +30,7 @@ export async function survey(deps: Deps, url: string, names: Iterable<string>): 
   const findings: Findings = { changed: [], moved: [], unknown: [] };
   const access = sharedAccess(deps);
   const from = performance.now();
-  // What is kept for one project is another way in, and what is seen by it another repository.
+  // Credentials of one project are another way in, and so another repository.
   const ways = new Map<RepoAccess, { app: Application; ask: RenderRequest }[]>();
   for (const name of names) {
     const app = deps.store.get(name);

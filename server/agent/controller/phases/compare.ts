@@ -25,7 +25,7 @@ async function compareOne(
   const known = verdicts.get(target, current);
   if (known !== undefined) return known;
   const judged = await isSame(client, target, current, { app, settings });
-  // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
+  // A failed dry run means a difference: an immutable field, a refusing webhook. The sync will give the reason.
   if (judged.kind === "again") return false;
   const same = judged.kind === "done" && judged.value;
   verdicts.set(target, current, same);
@@ -53,10 +53,10 @@ export async function lookUpUnlabelled(
   );
   await Promise.all(
     open.map(async ({ key, resource, object }) => {
-      // An account that may not read it is not told that it is there.
+      // An account that may not read it must not learn that it exists.
       const got = await destination.writer.get(resource!, object.metadata.namespace, object.metadata.name);
       if (got.kind === "again") return;
-      // Nor is a tenant told how the object of another application is.
+      // Nor may a tenant learn the state of another application's object.
       const shown =
         got.kind === "done" && (tenantOf(app) === undefined || (await isShown(app, destination, got.value)));
       memory.unlabelled.set(key, shown ? got.value : undefined);

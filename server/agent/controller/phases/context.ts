@@ -29,7 +29,7 @@ export interface Fetched extends Placed {
   readonly freshness: Freshness;
 }
 
-/** A look that knows what is in the cluster. */
+/** A look after the cluster was observed. */
 export interface Seen extends Fetched {
   readonly seen: Observed;
   /** Kinds that cannot be seen. */

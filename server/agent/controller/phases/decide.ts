@@ -8,7 +8,7 @@ import { type Seen, timeOf } from "./context.ts";
 // An operation whose objects cannot be seen waits.
 const UNSEEN_MS = 30_000;
 
-/** What is to be done: nothing yet, an operation that waits as it is, or its next step. */
+/** The decision: nothing yet, an operation that waits unchanged, or its next step. */
 export type Decided =
   | { readonly kind: "nothing"; readonly afterMs: number | undefined }
   | { readonly kind: "wait"; readonly state: OperationState; readonly afterMs: number }
@@ -23,7 +23,7 @@ export async function decide(look: Seen): Promise<Decided> {
   if (isAnswered(app, state, memory.begunAt)) report.take(app.operation!);
   if (state !== app.status?.operationState) update(memory, { begunAt: state.startedAt });
   if (state.phase !== "Running") return { kind: "step", state };
-  // A window that has closed stops what has begun at the next step; what was to begin waits as it is.
+  // A closed window stops a running operation at its next step; an operation that has not begun waits.
   const away = isBlind(wanted.normalised.targets, unseen);
   const blind = away && { message: `waiting until its objects can be seen: ${away.message}`, afterMs: UNSEEN_MS };
   const held = blind ?? heldBack(look, { automated: byItself(state), running: state });

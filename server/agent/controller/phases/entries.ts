@@ -18,12 +18,12 @@ export interface Entry {
   readonly row: ResourceStatus;
   /** Whether a sync could change it. */
   readonly syncable: boolean;
-  /** What it adds to the application's health; nothing for what is ignored or not seen. */
+  /** Its part in the application's health; undefined for ignored and unread objects. */
   readonly part?: { readonly health?: Health | undefined; readonly missing: boolean } | undefined;
   readonly images: readonly string[];
   /** The live object, if it is the application's. */
   readonly present?: KubeObject | undefined;
-  /** Not in Git, and told not to count for that. */
+  /** Not in Git, and marked `IgnoreExtraneous`. */
   readonly extraneous?: boolean;
 }
 
@@ -63,7 +63,7 @@ export function entryOfTarget(look: Placed, compared: Compared): Entry {
   };
 }
 
-/** Writes the sync status of an object into its row, and tells of refusals and other owners. Gives whether a sync could change it. */
+/** Writes the sync status of an object into its row, with refusals and other owners. Returns whether a sync could change it. */
 function setStatus(
   { app, destination, report }: Placed,
   { target, same, unseen }: Compared,
@@ -96,7 +96,7 @@ export function entryOfExtra(
   object: KubeObject,
   unseen: ReadonlyMap<string, Failure>,
 ): Entry {
-  // What is not seen is not known to be there, or to be unwanted.
+  // An object that cannot be read may or may not exist.
   if (unseen.has(kindId(object)))
     return { row: { ...rowOf(object, 0), status: "Unknown" }, syncable: false, images: [] };
   const options = app.spec.syncPolicy?.syncOptions ?? [];
@@ -105,12 +105,12 @@ export function entryOfExtra(
   const health = destination.settings.judge.of(object);
   if (health) row.health = health;
   const extraneous = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
-  // What is already being deleted needs nothing more.
+  // An object that is being deleted needs nothing more.
   const syncable = !object.metadata.deletionTimestamp && !extraneous && pruneAllowed(object, options);
   return { row, syncable, extraneous, part: { health, missing: false }, images: [] };
 }
 
-/** Of a hook that is there; its health is told, and counts for nothing. */
+/** The row of a live hook; its health is shown but not counted. */
 export function entryOfHook({ destination }: Placed, hook: KubeObject): Entry {
   const health = destination.settings.judge.of(hook);
   const row = { ...rowOf(hook, waveOf(hook)), ...(health ? { health } : {}), hook: true, requiresPruning: true };

@@ -14,7 +14,7 @@ import { tellUnknown } from "./unknown.ts";
 const GRACE_MS = 180_000;
 const SHOWN_ORPHANS = 10;
 
-/** What does Git say? Conditions tell what of it stands out. */
+/** What does Git say? Conditions name what is unusual. */
 export async function fetchWanted(look: Placed): Promise<Step<Fetched>> {
   const { deps, app, name, memory, report, destination } = look;
   const freshness = freshnessOf(look);
@@ -34,7 +34,7 @@ export async function fetchWanted(look: Placed): Promise<Step<Fetched>> {
   return go(fetched);
 }
 
-/** What is wanted: from memory if that is fresh enough, else from the repo server. */
+/** Git's objects: from memory if that is fresh enough, else from the repo server. */
 async function ask(look: Placed, wished: Freshness): Promise<Outcome<Wanted>> {
   const { deps, app, memory, destination, report } = look;
   const asked = sourceDigest(deps, app);
@@ -74,7 +74,7 @@ async function ask(look: Placed, wished: Freshness): Promise<Outcome<Wanted>> {
     const [since, times] = [before?.since ?? deps.now(), (before?.times ?? 0) + 1];
     update(memory, { failure: { failure: rendered, sourceDigest: asked, since, times } });
   }
-  // A repository that is away for a while changes nothing about what is wanted; a branch that is gone does.
+  // While a repository is away, the last render stays valid; a deleted branch ends that.
   const { failure, since } = memory.failure!;
   if (failure.kind === "stop" || !wanted || deps.now() - since > GRACE_MS) return failure;
   report.condition("ComparisonError", failure.reason, `${failure.message} (the last known revision stays in force)`);

@@ -13,7 +13,7 @@ import type { Look } from "./context.ts";
 // the time between two looks, asks by itself.
 const FORGOTTEN_MS = 300_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-// A timer takes no more; what comes later is only looked for again then.
+// The longest time of a timer; a later time is checked again then.
 const LONGEST_MS = 2_000_000_000;
 
 /** From where this look takes what Git says: memory, a question to Git, or everything rendered again. */
@@ -57,14 +57,14 @@ export function untilRefresh(look: Look): Next | undefined {
   return Number.isFinite(at) ? { afterMs: Math.min(LONGEST_MS, Math.max(100, at - deps.now())) } : undefined;
 }
 
-/** Of what is rendered and where it goes; looked up many times for one object, which never changes. */
+/** By rendered object and destination. Looked up many times for one object, which never changes. */
 export function sourceDigest(deps: Deps, app: Application): string {
   let known = digests.get(app.spec);
   if (known === undefined) {
     known = digest([sourcesOf(app), app.spec.destination]);
     digests.set(app.spec, known);
   }
-  // Under another policy, or with other keys, what was fetched is judged again.
+  // With another policy or other keys, the fetched commit is verified again.
   const demands = demandsOf(deps, app);
   const account = app.metadata.annotations?.[META.helmLookup];
   return demands === undefined && account === undefined ? known : digest([known, demands ?? null, account ?? null]);

@@ -55,7 +55,7 @@ export async function observeAgain(look: Fetched): Promise<Observed> {
 export const shortOf = (revisions: readonly string[]): string =>
   revisions.map((revision) => revision.slice(0, 7)).join(", ");
 
-/** Compares what is wanted with what is there. No request for an object of which neither side changed. */
+/** Compares Git's objects with the live ones. No request for an object if neither side changed. */
 async function observe(look: Fetched, unseen: ReadonlyMap<string, Failure>): Promise<Observed> {
   const { app, memory, destination } = look;
   const { live, settings } = destination;
@@ -115,7 +115,7 @@ function inventoryOf(
   };
 }
 
-/** Whether the last sync has left the namespace otherwise than it is wanted now: what others do to it is theirs. */
+/** Whether the namespace's metadata of the last sync differs from what is wanted now. Changes by others do not count. */
 function isNamespaceChanged({ app, report }: Placed): boolean {
   const { managedNamespaceMetadata: managed } = app.spec.syncPolicy ?? {};
   const last = report.status.operationState?.syncResult;

@@ -10,7 +10,7 @@ import type { Decided } from "./decide.ts";
 import { observeAgain, shortOf } from "./observe.ts";
 import { untilWritten } from "./unknown.ts";
 
-/** What a look ends with: the cluster as it is now, and when an operation goes on. */
+/** The end of a look: the cluster as it is now, and when the operation continues. */
 export interface Stepped {
   readonly seen: Observed;
   readonly state: OperationState | undefined;
@@ -32,7 +32,7 @@ export async function takeStep(look: Seen, decision: Decided): Promise<Step<Step
   const again = retry(stepped.value.state, deps.now());
   const state = again?.state ?? stepped.value.state;
   report.set({ operationState: withInputs(app, state), history: history(app, state, report.status.history) });
-  // A dry run that failed says nothing of what is there.
+  // A failed dry run says nothing about the live objects.
   if (!state.operation.sync?.dryRun && (state.phase === "Failed" || state.phase === "Error" || again))
     report.condition("SyncError", firstReason(state) ?? "SyncFailed", state.message ?? "the sync failed");
   return go({ seen: await observeAgain(look), state, afterMs: again?.afterMs ?? stepped.value.afterMs });

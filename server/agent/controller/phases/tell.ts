@@ -15,7 +15,7 @@ const UNSEEN_MS = 30_000;
 // Something was asked for meanwhile.
 const AT_ONCE_MS = 1;
 
-/** Writes the status, lets go of what is done, and says when to look again. */
+/** Writes the status, removes the finalizers of finished hooks, and returns when to look again. */
 export async function tell(look: Seen, stepped: Stepped): Promise<Next | undefined> {
   const { app, deps, name, report, destination, freshness } = look;
   forgetOthers(look);
@@ -24,7 +24,7 @@ export async function tell(look: Seen, stepped: Stepped): Promise<Next | undefin
   if (app.metadata.annotations?.[META.refresh] !== undefined) await deps.shown?.(name);
   const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
-  // What became of a hook is written down: now it may go.
+  // The result of the hook is stored: now it may be deleted.
   const released = await releaseAll(
     deps.destinations.open,
     destination,
@@ -36,7 +36,7 @@ export async function tell(look: Seen, stepped: Stepped): Promise<Next | undefin
 
 /** When the operation, its hooks or kinds that cannot be seen need another look. */
 function untilNext({ deps, name, unseen }: Seen, { state, afterMs }: Stepped, isReleased: boolean): Next | undefined {
-  // What was asked for while this one ran begins now: no event tells of it again.
+  // An operation that was asked for during this one begins now: no further event announces it.
   const isAskedMeanwhile = state && !isOpen(state) && deps.store.get(name)?.operation;
   const held = isReleased ? afterMs : HELD_MS;
   const next = isAskedMeanwhile ? AT_ONCE_MS : held;
@@ -47,7 +47,7 @@ function untilNext({ deps, name, unseen }: Seen, { state, afterMs }: Stepped, is
 const earlier = (next: Next | undefined, refresh: Next | undefined): Next | undefined =>
   next && (!refresh || next.afterMs < refresh.afterMs) ? next : refresh;
 
-/** Claims and verdicts of what is no longer wanted. */
+/** Claims and verdicts of objects that are no longer wanted. */
 function forgetOthers({ deps, name, memory, destination, wanted }: Seen): void {
   const keys = new Set(wanted.normalised.targets.map((target) => target.key));
   for (const { id, claims } of deps.destinations.open)

@@ -28,7 +28,7 @@ export async function tellUnknown(
   const written = await report.end({ refreshed });
   if (written.kind !== "done") return untilWritten(deps, name, written);
   if (failure.kind === "later") return { afterMs: failure.afterMs };
-  // What was asked for while another one was to end still waits.
+  // An operation that was asked for while another was ending still waits.
   return app.operation && ended?.operation !== app.operation ? { afterMs: WAITING_MS } : undefined;
 }
 

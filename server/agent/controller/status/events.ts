@@ -12,7 +12,7 @@ export interface Happened {
 }
 
 const EVENT: Resource = { group: "", version: "v1", kind: "Event", plural: "events", namespaced: true };
-// A thousand applications that are synced at once are some thousand events. Beyond that the newest are left out: they cost the API server a write.
+// A thousand applications that are synced at once are some thousand events. Beyond that the newest are dropped, as each costs the API server a write.
 const MAX_WAITING = 5_000;
 // The API server takes 1 KiB.
 const MAX_MESSAGE = 1_000;
@@ -24,7 +24,7 @@ export function eventsBetween(before: Application, after: Application): Happened
   const normal = (reason: string, message: string) => events.push({ type: "Normal", reason, message });
   const state = now.operationState;
   const isNew = state !== undefined && state.startedAt !== old.operationState?.startedAt;
-  // Who asks for a sync tells of it; the ones that nobody asked for are told here.
+  // The caller reports a sync that was asked for; automated ones are reported here.
   if (isNew && state.operation?.initiatedBy?.automated)
     normal("OperationStarted", `Initiated automated sync to '${revisionsOf(state.operation.sync ?? {}).join(", ")}'`);
   if (state && hasEnded(state) && (isNew || !hasEnded(old.operationState!))) events.push(completed(state));
@@ -58,11 +58,11 @@ export interface EventsOptions {
   log: Log;
   /** Who tells it. */
   component: string;
-  /** The reasons that are told: `all`, `none`, or some with commas between. */
+  /** The reasons to report: `all`, `none`, or a list with commas. */
   reasons?: string;
 }
 
-/** Writes Kubernetes events one after the other, behind everything else: an event that cannot be written is nobody's loss. */
+/** Writes Kubernetes events one after the other, behind everything else: an event that cannot be written is dropped. */
 export class Events {
   readonly #with: EventsOptions;
   readonly #told: (reason: string) => boolean;
@@ -85,12 +85,12 @@ export class Events {
     }
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
-      // What came between the last write and here.
+      // Events since the last write.
       if (this.#waiting.length) this.tell(object, []);
     });
   }
 
-  /** Nothing more is written; what is being written comes to its end. */
+  /** Starts no further write; the running one ends by itself. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.length = 0;

@@ -21,7 +21,7 @@ function world(more: Partial<Application> = {}) {
   const store = { get: () => app, replace: write, patch: write };
   const deps = { store, now: () => Date.parse(STARTED) } as unknown as Deps;
   const report = new Report(deps, "shop");
-  /** Somebody writes while the look is on. */
+  /** Another client writes during the look. */
   const meanwhile = (change: object) => {
     app = { ...app, ...change } as Application;
   };

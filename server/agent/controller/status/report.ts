@@ -28,7 +28,7 @@ const announcedAt = new WeakMap<Deps["store"], number>();
 export class Report {
   readonly #deps: Deps;
   readonly #name: string;
-  /** What was asked for when the look began: what is asked meanwhile is not answered by it. */
+  /** The requests at the start of the look. Later ones are not answered by it. */
   readonly #refresh: string | undefined;
   #conditions: ApplicationCondition[] = [];
   #next: ApplicationStatus = {};
@@ -36,7 +36,7 @@ export class Report {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** The operation that was asked for and is begun in this look: it goes when that is first written. The same one may then be asked for again. */
+  /** The requested operation that begins in this look. The first write removes the request, so that the same one may be asked for again. */
   #begun: Operation | undefined;
 
   constructor(deps: Deps, name: string) {
@@ -66,7 +66,7 @@ export class Report {
     Object.assign(this.#next, part);
   }
 
-  /** Says that an operation that was asked for is begun. */
+  /** Records that a requested operation begins. */
   take(operation: Operation): void {
     this.#begun = operation;
   }
@@ -76,7 +76,7 @@ export class Report {
     return { ...this.#deps.store.get(this.#name)?.status, ...this.#next };
   }
 
-  /** Writes what is set so far, before something begins that must not be done twice. */
+  /** Writes what is set so far, before a step that must not run twice. */
   async save(): Promise<Outcome<unknown>> {
     await this.#writing;
     return this.#write((app) => this.#difference(app, this.#next), {});
@@ -92,7 +92,7 @@ export class Report {
     return this.#write(result, { looked });
   }
 
-  /** One write, whole where nobody came between. Only the request that was carried out goes: one that came meanwhile stays for the next look. */
+  /** One write, whole where no other client wrote in between. Only the request that was carried out goes: one that came meanwhile stays for the next look. */
   async #write(
     statusOf: (app: Application) => Record<string, unknown> | undefined,
     { looked }: { looked?: boolean },
@@ -172,7 +172,7 @@ export class Report {
     const old = (app.status ?? {}) as Record<string, unknown>;
     const { operationState: ends } = app.status ?? {};
     const state = next.operationState;
-    // Somebody has ended it meanwhile: to go on would undo that, and nobody says it twice.
+    // Another client has ended it meanwhile: to go on would undo that.
     const ended = ends?.phase === "Terminating" && state?.phase === "Running" && ends.startedAt === state.startedAt;
     for (const [field, value] of Object.entries(
       ended ? { ...next, operationState: { ...state, phase: ends.phase } } : next,
@@ -188,7 +188,7 @@ export class Report {
   }
 }
 
-/** A merge patch keeps what it does not name: what is gone from an object must be named with null. */
+/** A merge patch keeps what it does not name: removed fields must be set to null. */
 function replaceable(value: unknown, old: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   if (typeof old !== "object" || old === null || Array.isArray(old)) return value;

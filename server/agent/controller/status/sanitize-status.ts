@@ -8,7 +8,7 @@ const OBJECTS = ["sync", "health", "operationState", "summary", "resourceSummary
 
 /**
  * An application whose status has the shape that this program writes. Anybody who may write applications may write another one there, and what
- * does not fit is worth nothing: it is left out, so that one application of any shape is worked on like the others.
+ * does not fit is dropped, so that an application of any shape is handled like the others.
  */
 export function sane(app: Application): Application {
   const status = app.status as unknown;

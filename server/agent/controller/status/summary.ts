@@ -3,14 +3,14 @@ import type { Application, ApplicationStatus } from "../application.ts";
 
 const LINK = "link.argocd.argoproj.io/";
 const NO_DEFAULT = "argocd.argoproj.io/ignore-default-links";
-// Whoever may write an Ingress decides how many there are and how long; a status has room for more than this.
+// The author of an Ingress decides how many there are and how long; a status has room for more than this.
 const MAX_URLS = 200;
 const MAX_LENGTH = 2_048;
-// Likewise whoever writes what has containers: no registry has names as long, and a status has room for some thousands.
+// Likewise the author of a workload: no registry has names as long, and a status has room for some thousands.
 const MAX_IMAGE = 1_024;
 const MAX_IMAGES = 262_144;
 
-/** What stands above an application: its images, where it can be reached, and whether what it deploys are applications. */
+/** The summary of an application: its images, its addresses, and whether it deploys applications. */
 export function summaryOf(
   app: Application,
   objects: readonly KubeObject[],
@@ -56,7 +56,7 @@ export function imagesOf({ kind, spec: given }: KubeObject, { begins } = { begin
     .filter((image): image is string => typeof image === "string" && image.length <= MAX_IMAGE);
 }
 
-/** Links that an object gives of itself, each an address or `title|address`; one that a browser would run is none. */
+/** Links in an object's annotations, each an address or `title|address`. Addresses that a browser would run are refused. */
 export function linksOf({ metadata }: KubeObject): string[] {
   return Object.entries(metadata.annotations ?? {}).flatMap(([key, value]) =>
     key.startsWith(LINK) && /^https?:\/\/[^/\s]/i.test(value.slice(value.indexOf("|") + 1)) ? [value] : [],
@@ -89,6 +89,6 @@ export function ingressUrls({ metadata, spec, status }: KubeObject): string[] {
   });
 }
 
-/** What comes from a cluster may be of any shape. */
+/** Objects of a cluster may have any shape. */
 const list = <T>(value: unknown): T[] =>
   Array.isArray(value) ? value.filter((one) => one !== null && one !== undefined) : [];

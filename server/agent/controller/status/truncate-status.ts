@@ -8,19 +8,19 @@ import type {
 
 // etcd takes 1.5 MiB of an object; the API server adds who owns which field. A larger one is refused, however often it is sent.
 const MAX_BYTES = 1_400_000;
-// What else stands in an application may grow by a word: that is no reason for another choice of rows.
+// Other fields of the application may grow by a word, which must not change the choice of rows.
 const STEP_BYTES = 16_384;
 // Fewer fit, however long their names are, unless what they say is: a refusal may quote a whole object.
 const FEW = 100;
 const LONG = 4_000;
 // Of what one object says of itself, where there are many: a message of a kilobyte from each would leave room for none.
 const MAX_MESSAGE = 200;
-// What has to stay is some hundred bytes for each kind; it finds room between our bound and etcd's also where nothing else does.
+// The rows that must stay take some hundred bytes for each kind; they always fit between our bound and etcd's.
 const SPARE_BYTES = 32_768;
 
 interface Fitted {
   status: ApplicationStatus;
-  /** Says what had to be left out. */
+  /** The message about the rows that were left out. */
   condition?: ApplicationCondition;
 }
 
@@ -43,7 +43,7 @@ export function truncateStatus(app: Application, next: ApplicationStatus): Fitte
     resources: resources.map(brief),
   };
   const rest = MAX_BYTES - (over + MAX_BYTES - size(results) - size(resources));
-  // What a sync that goes on has done it must not do again: of that everything stays.
+  // A running sync must not repeat what it has done: all of its results stay.
   if (state && state.phase !== "Running" && state.phase !== "Terminating")
     fewer.results = most(fewer.results, (row) => (isDone(row) ? 2 : 1), rest - size(fewer.resources));
   const known = new Set<string>();
@@ -88,7 +88,7 @@ const brief = (row: ResourceStatus): ResourceStatus =>
 const cut = (text: string): string =>
   text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, "")}…` : text;
 
-/** As many rows as there is room for, those of the lowest rank first, in their old order; those of rank 0 also where there is none. */
+/** As many rows as fit, the lowest rank first, in their old order. Rows of rank 0 stay even without room. */
 function most<T>(rows: readonly T[], rank: (row: T) => number, room: number): T[] {
   const order = rows
     .map((row, i) => ({ i, rank: rank(row), size: size(row) + 1 }))

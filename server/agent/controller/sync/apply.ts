@@ -38,7 +38,7 @@ const GONE_MS = 35_000;
 /** Who applies, and how. */
 interface AppliedBy {
   app: Application;
-  /** Learns what is as it is wanted. */
+  /** Remembers which objects match Git. */
   verdicts: Verdicts;
   options: readonly string[];
 }
@@ -106,7 +106,7 @@ async function applyOnce(
   const former = migrates ? formerFields(sent.value, app.metadata.annotations?.[MIGRATION]) : [];
   if (former.length && sent.value.metadata.managedFields?.some(isOurs)) {
     const taken = await takeOver(destination, resource.value, sent.value, { former });
-    // The object was not known before it was written: only now it is seen what was applied last.
+    // The object was not known before the write: only the answer shows what was applied last.
     const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
     if (taken.kind === "done") sent = await send(destination, resource.value, kept, { current, options });
     if (sent.kind !== "done") return sent;
@@ -132,8 +132,8 @@ async function applyOnce(
 }
 
 /**
- * What was applied on the client's side becomes ours before the first apply, as the API server may refuse what is there together with what comes:
- * a second handler of a probe, another kind of volume. And of one change there is one roll-out.
+ * Client-side applied fields become ours before the first apply, as the API server may refuse the old and new fields together:
+ * a second handler of a probe, another kind of volume. And one change causes one roll-out.
  */
 async function inherit(
   destination: Destination,
@@ -147,11 +147,11 @@ async function inherit(
   const read = await destination.client.get(resource, namespace, name);
   if (read.kind !== "done" || read.value.metadata.uid !== uid) return;
   const former = formerFields(read.value, app.metadata.annotations?.[MIGRATION]);
-  // Where somebody wrote meanwhile it is done after the apply.
+  // After a conflict it is done after the apply.
   if (former.length) await takeOver(destination, resource, read.value, { former });
 }
 
-/** What is there although no watch of ours shows it: it may have differences that are to be left alone. */
+/** A live object that no watch shows: it may have differences that must be kept. */
 async function hidden(
   { client }: Destination,
   resource: Resource,
@@ -182,7 +182,7 @@ function startsLastApplied(
 const isNew = ({ metadata: { managedFields = [], creationTimestamp } }: KubeObject): boolean =>
   managedFields.length === 1 && managedFields[0]!.manager === APPLIER && managedFields[0]!.time === creationTimestamp;
 
-/** How an object is written where there is one: `anew` in place of it at every sync, or by `forces` where it cannot be changed. */
+/** How an existing object is written: replaced at every sync (`anew`), or only where it cannot be changed (`forces`). */
 export function mannerOf(object: KubeObject, options: readonly string[]): { anew: boolean; forces: boolean } {
   const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, object, options) === "true") as [
     boolean,
@@ -198,7 +198,7 @@ export function mannerOf(object: KubeObject, options: readonly string[]): { anew
 export const isUnchangeable = ({ reason, message }: Failure): boolean =>
   reason === KUBE.invalid && /^\S+ "[^"]*" is invalid: /.test(message);
 
-/** What is sent where ignored differences are to be left alone: with the values that are there. */
+/** What is sent where ignored differences are kept: with the live values. */
 async function respecting(
   { client, settings }: Destination,
   resource: Resource,
@@ -255,7 +255,7 @@ async function recreate(
   const deleted = await writer.delete(resource, namespace, name, { propagation: "Background", uid });
   if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
   const deadline = Date.now() + GONE_MS;
-  // What is written into an object that is going goes with it.
+  // A write to an object that is being deleted would be lost.
   for (let there = deleted; there.kind === "done"; there = await client.get(resource, namespace, name)) {
     const { kind, metadata } = there.value as KubeObject;
     if (kind === "Status" || metadata.uid !== uid) break;

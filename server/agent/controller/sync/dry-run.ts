@@ -23,7 +23,7 @@ interface Sync {
 // Some webhooks do something of their own, and are not called for a trial.
 const NOT_TRIED = /does not support dry run/;
 
-/** What applying an object would do. The API server is asked to try where it can tell more than what is known already. */
+/** The effect of an apply. Asks the API server for a dry run where that tells more than is known already. */
 export async function tryDryRun(
   { app, targets, destination, verdicts }: Sync,
   { object, hook, target }: Task,
@@ -34,7 +34,7 @@ export async function tryDryRun(
   const current = destination.live.find(target!.key);
   // Its kind comes with the sync.
   if (!target!.resource) return done("created");
-  // What is deleted before is no measure for what is made after.
+  // The object is deleted first, so the new one cannot be compared with it.
   if (hook && current) return done("created");
   const { anew, forces } = mannerOf(object, options);
   if (current && anew) return done("configured");
@@ -43,11 +43,11 @@ export async function tryDryRun(
   const tried = await withoutUnknownFields(trial, options, () =>
     send(destination, trial.resource!, trial.object, { current, options, dryRun: true }),
   );
-  // What was not there before has no version.
+  // A new object has no version.
   if (tried.kind === "done")
     return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
   const change = current ? "configured" : "created";
-  // It goes, and comes anew.
+  // It is deleted and created again.
   if (current && forces && isUnchangeable(tried)) return done(change);
   if (NOT_TRIED.test(tried.message)) return done(`${change}, which could not be tried: ${tried.message}`);
   const { namespace } = object.metadata;

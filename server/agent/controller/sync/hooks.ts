@@ -23,7 +23,7 @@ const PATIENCE = 60;
 
 /**
  * A hook as a run of an operation makes it: with the mark of that run, and held. One that takes itself away when it is done, or is taken away,
- * stays until what became of it is written down; then it is let go of (`releaseHooks`), and not a moment before, or whoever comes after a
+ * stays until its result is stored; only then its finalizer is removed (`releaseHooks`). Otherwise the controller that starts after a
  * controller that died between would find none and make it once more.
  */
 export function hookObject(object: KubeObject, { startedAt }: OperationState, phase: Phase): KubeObject {
@@ -62,8 +62,8 @@ export async function isDoomed({ client }: Destination, { metadata }: KubeObject
 }
 
 /**
- * What stands in the way of a hook: nothing, the hook itself as this run has made it, one that goes first, or one of an earlier phase of this
- * run whose end is not written down yet. A hook that is made only once, whatever was before, is written over what is there.
+ * What a new hook finds in its place: nothing, the hook itself as this run has made it, one to delete first, or one of an earlier phase of this
+ * run whose result is not stored yet. A hook without the policy `BeforeHookCreation` is written over the existing one.
  */
 export function inTheWay(
   live: KubeObject,
@@ -110,7 +110,7 @@ export async function releaseAll(
   return released;
 }
 
-/** The same where an application is gone, of which nobody looks again: also at a cluster that does not answer for ten minutes. */
+/** The same where an application is gone and is not looked at again: also at a cluster that does not answer for ten minutes. */
 export async function releaseLast(
   destination: Destination,
   app: string,
@@ -122,7 +122,7 @@ export async function releaseLast(
   }
 }
 
-/** Lets go of the hooks of an application that its operation needs no more; the first failure, when one is still held. */
+/** Removes the finalizers of hooks that the operation no longer needs; returns the first failure, if any. */
 export async function releaseHooks(
   destination: Destination,
   app: string,
@@ -147,7 +147,7 @@ export async function releaseHooks(
 
 const isHeld = ({ metadata }: KubeObject): boolean => metadata.finalizers?.includes(HOOK_FINALIZER) === true;
 
-/** Lets go of one hook: what was made as an account that may not change it any more is let go of as this program, whose finalizer it is. */
+/** Removes the finalizer of one hook. Where the account that made it may no longer change it, this program does, as the finalizer is its own. */
 export async function release(
   { client, writer, live }: Destination,
   hook: KubeObject,
@@ -168,7 +168,7 @@ export async function release(
       return deletionTimestamp && !others?.length ? gone() : done(live.put(written.value));
     }
     if (written.reason === KUBE.notFound) return gone();
-    // Whoever works for it tells of it at the same time.
+    // Its worker reports on it at the same time.
     if (written.reason !== KUBE.conflict || tries === TRIES) return written;
     const read = await client.get(resource.value, namespace, name);
     if (read.kind !== "done") return read.reason === KUBE.notFound ? gone() : read;

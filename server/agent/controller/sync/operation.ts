@@ -43,11 +43,11 @@ export interface ToRun {
   readonly blocked?: { readonly type: string; readonly reason: string; readonly message: string };
 }
 
-/** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
+/** The operation that runs now: a running one, a requested one, or one that the sync policy begins. */
 export function operationToRun(s: OperationInput): ToRun {
   const { app, wanted, now } = s;
   const running = app.status?.operationState;
-  // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
+  // A newer revision has come since it began: that one begins instead, by the same rules.
   const overtaking = supersedable(app, wanted)
     ? judge(s, { ...app, status: { ...app.status, operationState: undefined } })
     : undefined;
@@ -65,7 +65,7 @@ export function operationToRun(s: OperationInput): ToRun {
 const judge = ({ deps, wanted, seen }: OperationInput, app: Application) =>
   decide({ ...seen, app, revisions: wanted.revisions, prunable: seen.prunable.length, now: deps.now() });
 
-/** An operation that has begun: its next step, or its next attempt when that is due. */
+/** A running operation: its next step, or its next attempt when that is due. */
 function carryOn({ deps, app, wanted, now }: OperationInput, running: OperationState): ToRun {
   const next = nextAttempt(running);
   // Argo CD writes what it syncs a moment after it has begun.
@@ -113,7 +113,7 @@ const RECORD: Decision = { do: "sync", attempts: 0, onlyOutOfSync: false };
 
 /**
  * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
- * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
+ * between the two, all is Synced; the sync begins again, finds nothing to do and is recorded.
  */
 function unrecorded(
   app: Application,
@@ -148,7 +148,7 @@ function supersedable(app: Application, wanted: Wanted): boolean {
 
 export const byItself = ({ operation }: OperationState): boolean => operation.initiatedBy?.automated === true;
 
-// A sync that was asked for is not kept for days, to run when nobody expects it: not for what is away, and less for what is wrong, which may
+// A sync that was asked for is not kept for days, to run unexpectedly: not for what is away, and less for what is wrong, which may
 // be a repository or a project that was made along with the application and arrives after it.
 const PATIENCE_MS = { later: 180_000, stop: 10_000 };
 
@@ -157,7 +157,7 @@ interface NoTargets {
   type: string;
   failure: Failure;
   now: string;
-  /** Since when nothing was known: what is away may say so in other words each time, and the condition is as new as its words. */
+  /** Since when nothing is known. The condition's own time does not serve: an absent server may give another message each time. */
   failingSince?: string | undefined;
 }
 
@@ -209,7 +209,7 @@ function begin(
   return retryCount ? { ...state, retryCount } : state;
 }
 
-/** Hooks are known by when their operation began, which is told in seconds: of two in one second the later would take the earlier's for its own. */
+/** A hook is identified by the start of its operation, in seconds. Of two operations in one second the later would take the earlier's hooks for its own. */
 function after(last: string | undefined, now: string): string {
   const least = Date.parse(last ?? "") + 1_000;
   return least > Date.parse(now) ? new Date(least).toISOString().replace(/\.\d+/, "") : now;
@@ -217,7 +217,7 @@ function after(last: string | undefined, now: string): string {
 
 /**
  * Whether the request is what `state` does, so that it goes with it. This controller removes a request when it begins it: one that stands beside
- * is asked anew. Argo CD leaves it until the end, so that a sync which it had begun when it stopped must not be done again after it.
+ * is asked for again. Argo CD leaves it until the end, so a sync that Argo CD had begun when it stopped must not be done again.
  */
 export function isAnswered(
   { operation, status }: Application,
@@ -233,7 +233,7 @@ export function isAnswered(
 /** The objects of the operation's own revisions, when they are not those that were compared. */
 export async function targetsOf(look: Parameters<typeof render>[0], state: OperationState, wanted: Wanted) {
   const { app, destination } = look;
-  // They would come from nowhere that the project permits; what Git has is not what was asked for.
+  // Such objects come from no source that the project permits, and a sync of Git's objects is not what was asked for.
   if (state.operation.sync?.manifests?.length)
     return stop(
       "LocalManifests",

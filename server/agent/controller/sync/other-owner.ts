@@ -21,7 +21,7 @@ export function otherOwner(
   return first === instance ? undefined : first;
 }
 
-/** A hook stays when its application is gone or has it no more. Then any application of the same scope may have it, and no other. */
+/** A hook stays when its application is gone or no longer has it. Then only an application of the same scope may take it. */
 const isOpenHook = (app: Application, owner: Application | undefined): boolean =>
   owner === undefined || tenantOf(owner) === tenantOf(app);
 
@@ -48,7 +48,7 @@ export function partOfBoth(known: Known, object: KubeObject, pair: Pair): string
   return `${describe(object)} is part of ${both}`;
 }
 
-/** Whether the readers of an application may know the other one: a tenant is told of the applications of its scope and of those below. */
+/** Whether readers of an application may learn of the other one: a tenant may learn of applications in its scope and below. */
 function isTold({ application }: Known, { app, other }: Pair): boolean {
   const tenant = tenantOf(app);
   if (tenant === undefined) return true;

@@ -22,7 +22,7 @@ interface Wrong {
 }
 
 /**
- * What is known to be wrong with any task of any phase and wave, before the first of them is carried out. Nothing is asked for it: which
+ * Errors that are known for any task of any phase and wave, before the first one runs. It makes no request: which
  * kinds the cluster has was found out when the objects were read.
  */
 export function preflight(sync: Sync, tasks: readonly Task[], options: readonly string[]): Wrong[] {

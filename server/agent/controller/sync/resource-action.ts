@@ -13,7 +13,7 @@ import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
 import { place } from "../projects.ts";
 
-/** What is asked for in the annotation `outpost.dev/resource-action`. */
+/** The request in the annotation `outpost.dev/resource-action`. */
 export interface ActionRequest {
   /** Each is done once. */
   id: string;
@@ -24,7 +24,7 @@ export interface ActionRequest {
   at: string;
 }
 
-/** What became of it, in `outpost.dev/resource-action-result`. */
+/** Its result, in `outpost.dev/resource-action-result`. */
 export interface ActionResult {
   id: string;
   state: "Running" | "Succeeded" | "Failed";
@@ -32,14 +32,14 @@ export interface ActionResult {
   message?: string;
 }
 
-// Whoever asked has been told long ago that it was not done.
+// The caller was told long ago that it was not done.
 const EXPIRES_MS = 120_000;
 const MAX_OBJECTS = 50;
 const TRIES = 3;
 
 /**
  * Does what a person has asked to be done with one object of an application: with the rights that its syncs have, and within its project. The
- * request is taken away before it is begun, so that no restart does it twice.
+ * request is removed before it is carried out, so that a restart does not repeat it.
  */
 export async function resourceAction(deps: Deps, app: Application): Promise<void> {
   const text = app.metadata.annotations?.[META.resourceAction];
@@ -53,7 +53,7 @@ export async function resourceAction(deps: Deps, app: Application): Promise<void
   const say = (result: ActionResult | undefined, more: object) =>
     deps.store.patch(name, patchOf(result, more), Object.hasOwn(more, "resourceVersion"));
   const taken = await say(request && { id: request.id, state: "Running" }, { resourceVersion });
-  // Somebody was faster, and with his change it is seen again.
+  // Another client was faster, and with that change it is seen again.
   if (taken.kind !== "done" || !request) return;
   const ended = await carryOut(deps, app, request).catch((error: Error) => stop("InternalError", error.message));
   const { resource, action, by } = request;
@@ -136,7 +136,7 @@ async function change(
   const patch = mergePatch(object, changed) as Record<string, unknown> | undefined;
   if (!patch) return done(`${describe(object)} is so already`);
   const { namespace, name, uid, resourceVersion } = object.metadata;
-  // What identifies an object is nobody's to change.
+  // What identifies an object cannot be changed.
   const { name: _, namespace: __, ...metadata } = (patch.metadata ?? {}) as Record<string, unknown>;
   const { status, apiVersion, kind, ...rest } = patch;
   const whole = {

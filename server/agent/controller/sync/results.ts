@@ -6,12 +6,12 @@ import type { Task } from "../tasks.ts";
 // Of one object: a workload has a dozen.
 const MAX_IMAGES = 8_192;
 
-/** What became of a task. */
+/** The result of a task. */
 export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">;
 
 export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
 
-/** As Argo CD says it of what is no hook: an object that was applied is on its way until its wave is over. */
+/** Argo CD's word for objects that are no hooks: an applied object is `Running` until its wave is over. */
 const PHASES: Record<string, OperationPhase> = {
   Synced: "Running",
   SyncFailed: "Failed",

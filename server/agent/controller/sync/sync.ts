@@ -97,22 +97,22 @@ class Run {
       targets,
       extra.map((object) => ({ object })),
     );
-    // An object of another application is not touched; the comparison has said so.
+    // An object of another application is not touched; the comparison has reported it.
     // What the project refuses is not looked at for whose it is: the sync is refused for it.
     const left = (one: CompareTarget) =>
       !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
-    // Copies: what is known to be written down stays as it is.
+    // Copies: the stored results must not change.
     this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), { ...r }]));
     this.tasks = this.tasks.filter((task) => !task.target || task.hook || !(left(task.target) || this.#spared(task)));
   }
 
-  /** What is as it should be is not part of a sync that is to apply no more than the rest: nor waited for. */
+  /** A sync with `ApplyOutOfSyncOnly` neither applies nor waits for objects that match Git. */
   #spared(task: Task): boolean {
     const live = syncOption("ApplyOutOfSyncOnly", undefined, this.#options) === "true" ? this.#live(task) : undefined;
     return live !== undefined && !this.#results.has(task.id) && this.#input.verdicts.get(task.target!, live) === true;
   }
 
-  /** What is known to be wrong before anything is sent: then nothing is. */
+  /** Errors that are known before the first request: then none is sent. */
   validate(): string | undefined {
     const { targets, app, destination } = this.#input;
     const wrong = preflight(this.#input, this.tasks, this.#options);
@@ -126,7 +126,7 @@ class Run {
     return undefined;
   }
 
-  /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
+  /** The effect on each object, in the cluster as it is now. Nothing is written, not even what other objects need first. */
   async tryDryRun(): Promise<OperationState> {
     for (const task of this.tasks) this.#leave(task);
     const open = this.tasks.filter((task) => !this.#results.has(task.id));
@@ -168,7 +168,7 @@ class Run {
     return `waiting for pruning confirmation of ${first}${asking.length > 1 ? ` and ${asking.length - 1} more resources` : ""}`;
   }
 
-  /** Runs what of a group has not run yet; whether there was something. */
+  /** Runs the tasks of a group that have not run yet; returns whether there were any. */
   async group(group: readonly Task[]): Promise<boolean> {
     for (const task of group) this.#leave(task);
     const open = group.filter((task) => !this.#results.has(task.id));
@@ -248,7 +248,7 @@ class Run {
     return waitingFor(open);
   }
 
-  /** Nothing more is begun but the hooks for this; what hooks run already come to their end. */
+  /** Starts only the hooks for a failed sync; running hooks come to their end. */
   async fail(): Promise<OperationState> {
     const hooks = this.tasks.filter((task) => task.phase === "SyncFail");
     await this.group(hooks);
@@ -268,7 +268,7 @@ class Run {
     );
   }
 
-  /** Deletes the hooks whose policy says so now that the operation ends: they go when that is written down. */
+  /** Deletes the hooks whose policy asks for it at the end of the operation. They go when the end is stored. */
   async cleanHooks(succeeded: boolean): Promise<void> {
     const policy = succeeded ? "HookSucceeded" : "HookFailed";
     await inParallel(
@@ -280,7 +280,7 @@ class Run {
     );
   }
 
-  /** A hook that runs would do so for nobody: it ends with its operation. One that has ended meanwhile is told as it is. */
+  /** A running hook ends with its operation. One that has ended meanwhile keeps its result. */
   async terminate(): Promise<OperationState> {
     const { state, destination } = this.#input;
     const { judge } = destination.settings;
@@ -334,7 +334,7 @@ class Run {
     const begun = this.#state(phase, message);
     const state = { ...begun, finishedAt: endOf(begun, this.#input.now()) };
     const { spec, status } = this.#input.app;
-    // What is tried only leaves the namespace as the last sync has made it.
+    // A dry run leaves the namespace as the last sync made it.
     const made = state.operation.sync?.dryRun ? status?.operationState?.syncResult : spec.syncPolicy;
     const { managedNamespaceMetadata } = made ?? {};
     if (phase === "Succeeded" && managedNamespaceMetadata)
@@ -351,15 +351,15 @@ class Run {
         message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}`,
       });
     const { reason } = sent;
-    // Nothing is said of it, so that it is open for whoever comes after.
+    // Nothing is recorded, so that the next look can do it.
     if (reason === ENDING) return;
-    // Another one was faster since this began: it is his, like what was his before.
+    // Another application was faster since this sync began: it owns the object, like those it had before.
     if (reason === SHARED) return this.#record(task, { reason, message: sent.message });
     const message = reason === KUBE.kindNotFound ? missingKind(task.object, sent.message) : sent.message;
     this.#record(task, { status: "SyncFailed", reason, message });
   }
 
-  /** What is said of an object that is not wanted any more and stays all the same. */
+  /** The message for an object that has left Git and stays. */
   #spare({ object }: Task): Pick<ResourceResult, "status" | "message"> | undefined {
     if (!this.#input.prune) return { status: "PruneSkipped", message: "ignored (requires pruning)" };
     return pruneAllowed(object, this.#options) ? undefined : { status: "PruneSkipped", message: "ignored (no prune)" };

@@ -8,7 +8,7 @@ import type { RepoAccess } from "../../repo/types.ts";
 import type { AgentContext } from "../context.ts";
 import { SECRET_TYPE } from "./secrets.ts";
 
-/** How to get into a repository by its own Secret, with what templates lend it and what is trusted now: exactly as the controller would. */
+/** The access to a repository by its own Secret, credential templates and trusted keys: exactly as the controller has it. */
 export async function repositoryAccess(ctx: AgentContext, secret: KubeObject): Promise<Outcome<RepoAccess>> {
   const known = await repositories(ctx);
   return known.kind === "done" ? done(known.value.of(secret)) : known;

@@ -11,7 +11,7 @@ const identity = (field: string) =>
     `${field} signs in with the agent's own identity, which belongs to the agent's scope: give credentials, or register it in that scope`,
   );
 
-/** Why a cluster is not written: the agent's own cluster and identity are nobody else's, whatever the service that delivers it checks. */
+/** Why a cluster is not written: the agent's own cluster and identity are its own, whatever the service checked before. */
 export function refusesCluster(object: WorkerObject, spec: Schemas["ClusterSpec"]): Failure | undefined {
   if (nameOf({ ...object, collection: "applications" }) === HOME_NAME)
     return stop(

@@ -8,7 +8,7 @@ export function field(secret: KubeObject | undefined, name: string): string | un
   return typeof value === "string" && value !== "" ? Buffer.from(value, "base64").toString("utf8") : undefined;
 }
 
-/** `data` of a Secret, without what is not set. */
+/** `data` of a Secret, without undefined fields. */
 export function data(fields: Record<string, string | undefined>): Record<string, string> {
   const set = Object.entries(fields).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",

@@ -64,7 +64,7 @@ test("a rollback that cannot be is refused once, with the reason beside the appl
     annotations: {},
     fields: {},
   });
-  // An application that is made anew knows nothing of what was asked of the one before.
+  // An application that is created again does not carry out what was asked of the one before.
   expect(act({ rollback }, undefined, {}, NOW).fields).toEqual({});
 });
 test("what runs is ended once, and what waits is taken back; a rollback waits for its end", () => {

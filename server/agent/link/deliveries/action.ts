@@ -7,7 +7,7 @@ import { defined } from "./spec.ts";
 
 export type Action = Schemas["WorkerAction"];
 export const REFRESH = "argocd.argoproj.io/refresh";
-/** Names the action in the operation, so that its state can be told apart from older ones. */
+/** Names the action in the operation, so that its state is not confused with older ones. */
 export const ACTION_INFO = "outpost.dev/action";
 
 /** What an action adds to an Application. Each id is put in once: the marks travel in the same write. */
@@ -58,7 +58,7 @@ const isRunning = (existing: KubeObject | undefined): boolean => {
   return state?.phase === "Running" && !isRetryDue(state);
 };
 
-/** Ends the operation that runs, and takes back one that has not begun. With none there is nothing to do. */
+/** Terminates the running operation, or takes back one that has not begun. Without either it does nothing. */
 function end(acted: Acted, id: string, existing: KubeObject | undefined): void {
   acted.annotations[MARK.terminate] = id;
   if (existing?.operation) acted.fields.operation = undefined;

@@ -66,7 +66,7 @@ interface Place {
   namespace?: string;
 }
 
-/** The agent's own cluster has two spellings. What was taken over keeps its own, lest Argo CD takes the other for a change. */
+/** The agent's own cluster has two spellings. A taken-over application keeps its own, as Argo CD would see the other as a change. */
 function sameHome(wanted: unknown, live: Place | undefined): Place {
   const [now, { name, server }] = [wanted as Place, live ?? {}];
   const isHome = name === HOME_NAME || (!name && server !== undefined && isHomeAddress(server, process.env));

@@ -63,7 +63,7 @@ export async function putCluster(ctx: AgentContext, object: WorkerObject): Promi
     if (lost) return lost;
     const config = toConfig(spec, own ? new Map() : fresh, kept);
     const fields = {
-      // What was taken over keeps the name by which applications know it.
+      // A taken-over cluster keeps the name that applications use.
       name:
         (object.adopt && (field(existing, "name") ?? field(existing, "server"))) ||
         (object.name ?? partsOf(object.key).id),

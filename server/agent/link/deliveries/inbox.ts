@@ -22,9 +22,9 @@ interface Entry {
 
 // Requests to one API server at once; more only makes each slower.
 const PARALLEL = 10;
-// A defect is tried this often before the object is set aside; the others go on in any case.
+// A failing object is tried this often before it is set aside; others continue in any case.
 const THROWS = 3;
-// What was refused may be possible later: a right was granted, an object in the way removed.
+// A refused object may become possible later: a right was granted, an object in the way removed.
 const AGAIN_MS = 60_000;
 
 /** Deliveries in work: one for each object, the newest one counts, one at a time. */
@@ -134,7 +134,7 @@ export class Inbox {
   }
 }
 
-/** What was refused is tried again late, in case what it depends on has changed. */
+/** Refused objects are tried again late, in case their dependencies have changed. */
 function waitOf(outcome: Failure, { backoff }: Entry): number {
   if (outcome.kind === "stop") return AGAIN_MS;
   return outcome.kind === "later" ? outcome.afterMs : backoff.next(outcome);

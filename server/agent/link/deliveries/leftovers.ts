@@ -26,7 +26,7 @@ function isBelow(outer: string, inner: string): boolean {
   return org === "-" || (org === innerOrg && innerProject !== "-");
 }
 
-/** Marks such an object, so that it has no more power than what the service delivers for that scope now. */
+/** Marks such an object, so that it has no more power than the objects that the service delivers for that scope now. */
 export async function markTenant(ctx: AgentContext, resource: Resource, object: KubeObject): Promise<void> {
   const tenant = missingTenant(ctx, object);
   if (!tenant) return;

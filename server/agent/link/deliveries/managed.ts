@@ -13,7 +13,7 @@ import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from 
 export interface Content {
   labels?: Record<string, string>;
   annotations?: Record<string, string | undefined>;
-  /** Only for a new object; later they belong to whoever added or removed them. */
+  /** Only for a new object; later changes of them are kept. */
   finalizers?: string[];
   /** The fields beside `metadata`. */
   fields: Record<string, unknown>;
@@ -22,7 +22,7 @@ export type Build = (existing: KubeObject | undefined) => Promise<Outcome<Conten
 
 const WRITES = 5;
 
-/** Creates or updates the object of a delivery, never one that somebody else made. Nothing is written when nothing differs. */
+/** Creates or updates the object of a delivery, never one that was made by another client. Nothing is written when nothing differs. */
 export async function putManaged(
   ctx: AgentContext,
   resource: Resource,
@@ -41,7 +41,7 @@ export async function putManaged(
       if (existing.metadata.deletionTimestamp)
         return later(1_000, "BeingDeleted", `${describe(existing)} is still being deleted`);
       const held = marksOf(existing, ctx.account);
-      // A replay, or overtaken on the way: what is held is newer.
+      // A replay, or overtaken on the way: the held one is newer.
       if (held?.uid === object.uid && held.generation > object.generation) return done(existing);
     }
     const content = await build(existing);
@@ -56,7 +56,7 @@ export async function putManaged(
     if (existing && canonical(existing) === canonical(next)) return done(existing);
     const written = existing ? await ctx.client.update(resource, next) : await ctx.client.create(resource, next);
     if (written.kind === "done") return written;
-    // Somebody was faster: look again at what it is now.
+    // Another client was faster: look again at the object as it is now.
     if (written.reason !== KUBE.conflict && written.reason !== KUBE.alreadyExists) return written;
   }
   return again(KUBE.conflict, `${resource.kind} ${name} changes faster than it can be written`);
@@ -102,7 +102,7 @@ function merge(
 ): KubeObject {
   const labels = { ...existing?.metadata.labels };
   for (const key of (existing?.metadata.annotations?.[MARK.labels] ?? "").split(",")) delete labels[key];
-  // By our own labels an object says whose it is, which nobody says of himself.
+  // Our own labels say who owns an object, so they are never taken from what a user sent.
   const given = Object.entries(content.labels ?? {}).filter(([key]) => !key.startsWith("outpost.dev/"));
   Object.assign(labels, Object.fromEntries(given), { [MANAGED]: "true" });
   const own = given

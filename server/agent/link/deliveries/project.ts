@@ -34,7 +34,7 @@ export async function putAppProject(ctx: AgentContext, object: WorkerObject): Pr
   return written.kind === "done" ? done(undefined) : explainKind(written, "AppProject");
 }
 
-/** Deletes the AppProject, unless an application is still under it: without its project nobody may do anything for that one. */
+/** Deletes the AppProject, unless an application is still under it: without its project it can neither be synced nor deleted. */
 export async function removeAppProject(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.appProject, object);
   if (found.kind !== "done") return goneKind(found);

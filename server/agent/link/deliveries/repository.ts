@@ -37,7 +37,7 @@ export async function putRepository(ctx: AgentContext, object: WorkerObject): Pr
   const spec = fits<Schemas["RepositorySpec"]>(validateRepositorySpec, object.spec);
   if (spec.kind !== "done") return spec;
   const written = await putAccess(ctx, object, spec.value as Spec, "repository");
-  // What is in the shared ConfigMap is trusted for all: a tenant's host keys stay in the repository's own Secret.
+  // Keys in the shared ConfigMap are trusted for all: a tenant's host keys stay in the repository's own Secret.
   const shared = tenantOfDelivery(object) === undefined ? spec.value.sshKnownHosts : undefined;
   return written.kind === "done" ? putKnownHosts(ctx, object.uid, shared) : written;
 }

@@ -64,7 +64,7 @@ export async function removeApplicationSet(ctx: AgentContext, object: WorkerObje
   return later(AGAIN_MS, "Deleting", `${left.length} applications of ApplicationSet ${name} are being deleted`);
 }
 
-/** Lets the applications of a set go without what they deployed. The set says so first, or its controller would put the finalizers back. */
+/** Removes the finalizers of a set's applications, so that their objects stay. The set is changed first, or its controller would put the finalizers back. */
 async function keepResources(ctx: AgentContext, set: KubeObject): Promise<Outcome<undefined>> {
   const { name, uid, namespace = ctx.namespace } = set.metadata;
   const policy = (set.spec as { syncPolicy?: { preserveResourcesOnDeletion?: boolean } } | undefined)?.syncPolicy;
@@ -115,5 +115,5 @@ function withLabels(template: Template, labels: Record<string, string>): Templat
   return { ...template, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } };
 }
 
-/** A number is one there, only a share is a text. */
+/** There a number is a number and only a percentage is a text. */
 const countOf = (text: string | undefined) => (text === undefined || text.endsWith("%") ? text : Number(text));

@@ -55,7 +55,7 @@ function toSource(source: Source, repoURL: string): Record<string, unknown> {
 
 function toDestination(spec: Spec, resolved: WorkerObject["resolved"]): Outcome<Record<string, unknown>> {
   const { cluster, namespace } = spec.destination;
-  // A reserved name: an address could be claimed by a cluster that somebody registers.
+  // A reserved name: an address could be claimed by a registered cluster.
   if (!cluster) return done(defined({ name: HOME_NAME, namespace }));
   const { name, server } = resolved?.cluster ?? {};
   // By name where there is one: two registrations of one address stay two. Argo CD refuses both at once.

@@ -106,7 +106,7 @@ async function putGnupgKey(ctx: AgentContext, object: WorkerObject): Promise<Out
 const removeGnupgKey = (ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> =>
   remove(ctx, ["keys"], object);
 
-/** What is to be told of a host's certificates. */
+/** The report on a host's certificates. */
 export function certificateStatus(data: Data, at: string): Schemas["RepositoryCertificateStatus"] {
   const read = readCertificates(data[at] ?? "");
   if (read.kind !== "done") return { fingerprints: [] };
@@ -114,14 +114,14 @@ export function certificateStatus(data: Data, at: string): Schemas["RepositoryCe
   return { fingerprints: read.value.map(({ fingerprint }) => fingerprint), expiresAt: new Date(ends).toISOString() };
 }
 
-/** What is to be told of a host's keys. */
+/** The report on a host's keys. */
 export function hostKeyStatus(data: Data, uid: string): Schemas["RepositoryCertificateStatus"] {
   const keys = knownHostsOf(data[HOST_KEYS] ?? "", uid).map((line) => line.slice(line.indexOf(" ") + 1));
   const read = readSshKeys(keys.join("\n"));
   return { fingerprints: read.kind === "done" ? read.value.map(({ fingerprint }) => fingerprint) : [] };
 }
 
-/** What is to be told of a public key. */
+/** The report on a public key. */
 export function gnupgKeyStatus(data: Data, at: string): Schemas["GnupgKeyStatus"] {
   const read = parsePublicKey(data[at] ?? "");
   if (read.kind !== "done") return {};

@@ -11,7 +11,7 @@ export class Conditions {
   readonly #changed: () => void;
   readonly #failed = new Map<string, { reason: string; what: string }>();
   readonly #others = new Map<string, Condition>();
-  /** What the service was told last in this session. */
+  /** The last report of this session. */
   #told: string | undefined;
 
   constructor(changed: () => void) {

@@ -24,7 +24,7 @@ interface Held {
   json: string;
   /** Digest of the report without what changes all the time. */
   essence: string;
-  /** It is the service's own: told in full rounds alone, lest the service has forgotten it. */
+  /** It is the service's own: reported in full rounds only, in case the service has lost it. */
   marked: boolean;
 }
 interface Pending {
@@ -75,7 +75,7 @@ export class Discovery implements Source {
     return this.#pending.size;
   }
 
-  /** How Argo CD marks what an application made; what is seen after it is judged by it. */
+  /** Argo CD's tracking method; objects seen from now on are judged by it. */
   set tracking(tracking: Tracking) {
     this.#tracking = tracking;
   }
@@ -117,7 +117,7 @@ export class Discovery implements Source {
     });
   }
 
-  /** What is held of a kind, or about to be, by its place. */
+  /** The held or expected reports of a kind, by namespace. */
   *places(kind: string): Generator<{ metadata: { name: string; namespace: string } }> {
     for (const at of new Set([...this.#held.keys(), ...this.#turns.waiting()])) {
       const [held, namespace = "", name = ""] = at.split("/");
@@ -130,7 +130,7 @@ export class Discovery implements Source {
     for (const collection of COLLECTIONS[kind] ?? []) this.#rounds.expect(collection, place);
   }
 
-  /** All of a kind that is in a place has been seen, and what is gone was told to be lost. */
+  /** All objects of a kind in a namespace have been seen, and deleted ones were reported. */
   listed(kind: string, place: string): void {
     this.#turns.run(() => this.#listed(kind, place));
   }
@@ -142,20 +142,20 @@ export class Discovery implements Source {
     this.#wakeUp();
   }
 
-  /** A kind cannot be listed in a place. What is known of it stays. */
+  /** A kind cannot be listed in a namespace. Its known objects stay. */
   failed(kind: string, place: string, failure: Failure): void {
     for (const collection of COLLECTIONS[kind] ?? []) this.#rounds.failed(collection, place);
     this.conditions.failed(kind, place, failure);
     this.#wakeUp();
   }
 
-  /** A place is none of the agent's any more. */
+  /** The agent no longer serves a namespace. */
   leave(kind: string, place: string): void {
     for (const collection of COLLECTIONS[kind] ?? []) this.#rounds.leave(collection, place);
     this.conditions.listed(kind, place);
   }
 
-  /** A session begins: everything is told. A service that does not know the word is told nothing. */
+  /** A session begins: everything is reported. A service that does not know discovery gets no reports. */
   resync(open: Open): void {
     this.#pending.clear();
     this.#rounds.reset();
@@ -281,7 +281,7 @@ const ALL: readonly Discovered[] = Object.values(COLLECTIONS).flat();
 /** Argo CD writes the time of each look, every few minutes for each application: that alone is no news. */
 function essenceOf({ status, ...rest }: DiscoveredReport): string {
   const { reconciledAt: _, ...lasting } = (status ?? {}) as Record<string, unknown>;
-  // The API server gives fields in one order; were it another, the object would be told once more.
+  // The API server gives fields in one order; another order would only repeat the report.
   return createHash("sha256")
     .update(JSON.stringify({ ...rest, status: lasting }))
     .digest("base64");

@@ -7,11 +7,11 @@ export interface Expressed<T> {
   lost: string[];
 }
 
-// Each round takes out all that is wrong by then. What is still wrong after so many is not worth showing.
+// Each round removes all fields that do not fit. An object that still does not fit after so many is not shown.
 const ROUNDS = 16;
 const MAX_DEPTH = 64;
 
-/** The part of a value that a schema allows, and what had to be left out; nothing if without that no valid value remains. */
+/** The part of a value that a schema allows, and the fields that were dropped; undefined if no valid value remains. */
 export function expressible<T>(check: Check, given: object): Expressed<T> | undefined {
   if (isDeeperThan(given, MAX_DEPTH)) return undefined;
   const spec = structuredClone(given);

@@ -7,7 +7,7 @@ import type { Collection } from "../names.ts";
 import { isOurs, notHere } from "../patterns.ts";
 import { collectionOf } from "./report.ts";
 
-/** The very object that the service was told of, as it is now: by namespace, name and uid, and of the same collection. */
+/** The reported object, as it is now: by namespace, name and uid, and of the same collection. */
 export async function liveObject(
   ctx: Pick<AgentContext, "client" | "namespace" | "patterns">,
   live: unknown,
@@ -33,7 +33,7 @@ export async function liveObject(
     return found.reason === KUBE.notFound
       ? stop("NotFound", `${resource.kind} ${namespace}/${name} is not in the cluster any more`)
       : found;
-  // A Secret of another type is none that the service was told of.
+  // A Secret of another type was not reported.
   if (collectionOf(resource.kind, found.value) !== collection)
     return stop("NotFound", `${resource.kind} ${namespace}/${name} is none of ${collection} any more`);
   if (found.value.metadata.uid === uid) return found;

@@ -44,7 +44,7 @@ export interface Seen {
   made(set: string): readonly MadeApplication[];
 }
 
-/** What the service is told of one object. */
+/** The report of one object. */
 export function toReport(kind: string, given: KubeObject, { own, tracking, made }: Seen): DiscoveredReport | undefined {
   // Items of a list do not say their kind.
   const object = { ...given, kind };
@@ -77,7 +77,7 @@ export function toReport(kind: string, given: KubeObject, { own, tracking, made 
       },
       destination: collection === "applications" ? cluster : undefined,
       labels: pairs(object.metadata.labels, MAX_LABEL),
-      // People apply Secrets with kubectl, which keeps all of their data in an annotation: of Secrets none is told.
+      // People apply Secrets with kubectl, which keeps all of their data in an annotation: annotations of Secrets are not reported.
       annotations: secret ? undefined : pairs(object.metadata.annotations, MAX_ANNOTATION),
       spec,
       inexpressible: inexpressible.length
@@ -126,7 +126,7 @@ function statusOf(collection: Discovered, object: KubeObject, own: string, made:
 
 function pairs(all: Record<string, string> | undefined, longest: number): Record<string, string> | undefined {
   const kept = Object.entries(all ?? {})
-    // By it the service decides where an object is not shown: however many others there are, it is told.
+    // The service needs it to decide where an object is hidden: it is reported however many others there are.
     .sort(([a], [b]) => Number(b === TENANT_MARK) - Number(a === TENANT_MARK))
     .filter(
       ([key, value]) =>
@@ -136,7 +136,7 @@ function pairs(all: Record<string, string> | undefined, longest: number): Record
   return kept.length ? Object.fromEntries(kept) : undefined;
 }
 
-/** First the list of resources goes, then the specification: what stays says that they are missing. */
+/** First the list of resources is dropped, then the specification; the rest says that they are missing. */
 function bounded(report: DiscoveredReport): DiscoveredReport {
   let next = report;
   if (sizeOf(next) > REPORT_BYTES && Array.isArray(next.status?.resources)) {

@@ -11,7 +11,7 @@ interface Round {
   places: Map<string, "waiting" | "listed" | "failed">;
 }
 
-/** Which collections are being told in full, and which of their lists are complete. */
+/** The collections that are being reported in full, and their complete lists. */
 export class Rounds {
   readonly #rounds = new Map<Discovered, Round>();
 
@@ -48,7 +48,7 @@ export class Rounds {
     if (!places.has(place)) places.set(place, "waiting");
   }
 
-  /** True if the collection has to be told in full once more, because this place was not part of the last round. */
+  /** True if the collection must be reported in full once more, because this namespace was not part of the last round. */
   listed(collection: Discovered, place: string): boolean {
     const { open, number, places } = this.#of(collection);
     const before = places.get(place);

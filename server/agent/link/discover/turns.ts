@@ -23,7 +23,7 @@ export class Turns {
     else this.#queue.push({ work, about });
   }
 
-  /** What is waited for. */
+  /** The awaited places. */
   *waiting(): Generator<string> {
     for (let i = this.#head; i < this.#queue.length; i++)
       if (this.#queue[i]!.about !== undefined) yield this.#queue[i]!.about!;

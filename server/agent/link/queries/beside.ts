@@ -37,7 +37,7 @@ const WHY: Record<string, string> = {
 export const refusedBeside = (kind: string): Failure | undefined =>
   WHY[kind] === undefined ? undefined : stop(NOT_WITH_ARGO_CD, WHY[kind]);
 
-/** In the place of a repo server: says that there is none. */
+/** In place of a repo server: answers that there is none. */
 export function noRepo(): RepoApi {
   const refuse = () => Promise.resolve(stop(NOT_WITH_ARGO_CD, `this ${RENDERS}`));
   return {
@@ -58,7 +58,7 @@ export const objectBeside: Read = async (tc, task) => {
 };
 
 /**
- * What is OutOfSync by Argo CD's own verdict, with the live object. What Git says is not here to be shown: the verdict, and whether the object would
+ * The objects that Argo CD calls OutOfSync, each with the live object. Git's side is not known here: the verdict, and whether the object would
  * be created, changed or deleted, come from the application's status.
  */
 export const outOfSync: Read = async (tc, task) => {

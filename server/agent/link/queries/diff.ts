@@ -20,7 +20,7 @@ import { masked, toYaml } from "./mask.ts";
 import { desired, type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
-// An answer is one result of a task; more text than this is not read by anybody.
+// An answer is one result of a task; longer texts are not useful to a reader.
 const MAX_TEXT = 4 * 1024 * 1024;
 const PARALLEL = 8;
 const MAX_FIELDS = 200;
@@ -75,7 +75,7 @@ class Look {
     const { app, destination } = this.#readOnlyContext;
     const { client, settings } = destination;
     const wish = () => this.#yaml(target.object);
-    // A sync is refused it, and says so: it changes nothing.
+    // A sync of it is refused with that message, so it changes nothing.
     if (destination.refuse?.(target.object, target.resource)) return done(undefined);
     if (!target.resource) return done(entry(target.object, "create", { desired: wish() }));
     const { namespace, name } = target.object.metadata;
@@ -83,7 +83,7 @@ class Look {
     if (got.kind !== "done")
       return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
     const live = got.value;
-    // What another application has, or the project's account does not see, is not this one's to show.
+    // Objects of another application, or out of the account's sight, are not shown.
     if (!(await isShown(app, destination, live))) return done(entry(target.object, "update", { desired: wish() }));
     if (isSameAtSight(target, trim(live), { app, settings })) return done(undefined);
     const tried = await sidesOf(client, target, live, { app, settings });

@@ -4,7 +4,7 @@ import { readJson } from "../../../base/json/nesting.ts";
 import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, ManagedFields } from "../../../kube/object.ts";
 
-/** One field that differs, and who wrote what is live. */
+/** One field that differs, and who wrote the live value. */
 export interface Field {
   path: string;
   manager?: string;
@@ -12,7 +12,7 @@ export interface Field {
   subresource?: string;
 }
 
-/** More of them in one object nobody reads. */
+/** The most that are shown of one object. */
 const MOST = 200;
 
 /** The fields in which an object would change, with the owner of each live value as `managedFields` tells it. */
@@ -20,7 +20,7 @@ export function fieldsOf(live: object, next: object, managed: readonly ManagedFi
   return differing(live, next).map((path) => fieldAt(managed, live, path));
 }
 
-/** One field, with whoever owns its live value. */
+/** One field, with the owner of its live value. */
 export function fieldAt(managed: readonly ManagedFields[], live: unknown, path: Path): Field {
   const { manager, subresource } = ownerOf(managed, live, path) ?? {};
   return { path: pointer(path), ...(manager ? { manager } : {}), ...(subresource ? { subresource } : {}) };
@@ -63,7 +63,7 @@ function walk(live: unknown, next: unknown, path: Path, found: Path[]): void {
     walk(a[key], b[key], [...path, lists ? Number(key) : key], found);
 }
 
-/** The places where a live object lacks what is desired; what only the live one has is its defaults. */
+/** The paths where a live object lacks Git's value; fields that only the live one has are defaults. */
 export function lacking(live: unknown, desired: unknown, path: Path = []): Path[] {
   if (isMap(desired) && isMap(live))
     return Object.entries(desired).flatMap(([key, value]) =>
@@ -85,7 +85,7 @@ export function ownerOf(managed: readonly ManagedFields[], live: unknown, path: 
 function owns(fields: FieldSet, at: unknown, [step, ...rest]: Path): boolean {
   if (step === undefined) return true;
   const own = Object.keys(fields).filter((name) => name !== ".");
-  // A leaf stands for all below it.
+  // A leaf covers all below it.
   if (own.length === 0) return true;
   const value = (at as Record<string | number, unknown> | undefined)?.[step];
   const name = own.find((field) => (Array.isArray(at) ? isItem(field, value, Number(step)) : field === `f:${step}`));

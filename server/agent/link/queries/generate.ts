@@ -41,7 +41,7 @@ export const applicationSetGenerate: Read = async (tc, task) => {
     home: client,
     namespace,
     repo: tc.repo,
-    // With the same rules as the controller: its answer is what was read.
+    // With the same rules as the controller, so the answer is the same.
     access: (url, project, tenant) => lookAccess({ projects, repositories: known.value }, url, project, tenant),
     integrity: (url, project) => lookIntegrity({ projects }, url, project),
     tenant: tenantOf(found.value),

@@ -20,7 +20,7 @@ export class ChartReads {
     json: (_, path, ask) => this.#kept(actingAs(destination, account), path, ask),
   });
 
-  /** An object without what Secrets have told its chart; a Secret's own values are digests already, its names stay. */
+  /** An object without the values that its chart read from Secrets; a Secret's own values are digests already, its keys stay. */
   hide(object: KubeObject): KubeObject {
     if (this.#secrets.size === 0) return object;
     const { apiVersion, kind, metadata, ...rest } = object;

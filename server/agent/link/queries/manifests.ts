@@ -5,7 +5,7 @@ import { masked } from "./mask.ts";
 import { desired, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
-// An answer is one result of a task; more text than this is not read by anybody.
+// An answer is one result of a task; longer texts are not useful to a reader.
 const MAX_TEXT = 4 * 1024 * 1024;
 
 /** What Git describes, at any revision. */

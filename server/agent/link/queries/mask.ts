@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import type { KubeObject } from "../../../kube/object.ts";
 
-/** A copy in which a Secret's values are digests: two that are equal still look equal, and nobody can read them. */
+/** A copy in which a Secret's values are digests: two that are equal still look equal, and cannot be read. */
 export function masked(object: KubeObject, salt: string): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   const copy: KubeObject = { ...object, metadata };

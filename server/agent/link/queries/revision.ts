@@ -19,7 +19,7 @@ export const applicationRevision: Read = async (tc, task) => {
   const asked = task.params.revision;
   const revision =
     typeof asked === "string" ? asked : ((revisionsOf(app.status?.sync)[index] || source.targetRevision) ?? "HEAD");
-  // The project's restrictions hold for what is only read, too.
+  // The project's restrictions hold for reads, too.
   return withReadOnlyContext(tc, app, async ({ deps }): Promise<Outcome<Record<string, unknown>>> => {
     const { repositories } = deps;
     const repo = repositories.find(source.repoURL, projectOf(app), tenantOf(app));

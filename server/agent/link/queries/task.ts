@@ -19,7 +19,7 @@ export interface TaskContext {
   /** The only hosts that generators of sets may ask; nothing allows all. */
   providers?: readonly string[] | undefined;
 }
-/** What is asked: the service's task without its lease. */
+/** The question: the service's task without its lease. */
 export type Question = Pick<WorkerTask, "task" | "kind" | "params">;
 /** Takes one line of an answer; a promise means: wait for it before reading more. */
 export type Tell = (stream: "system" | "stdout", text: string) => Promise<void> | undefined;
@@ -64,7 +64,7 @@ export async function objectOf(
     return stop("ParamsInvalid", "the task does not name its object; this agent may be older than the service");
   }
   const resource = RESOURCE[collection] ?? RESOURCES.secret;
-  // What was taken over has the name and the namespace that it had.
+  // A taken-over object has its own name and namespace.
   const adopted = typeof namespace === "string" && name !== undefined;
   if (adopted && !(await isOurs(ctx, resource.kind, namespace))) return stop("NotDelivered", notHere(namespace));
   const at = adopted ? name : nameOf({ collection, key, ...(name ? { name } : {}) });

@@ -5,7 +5,7 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { HINTS, type Hint, hintKey, MAX_HINTS, readHint } from "../../controller/loop/hints.ts";
 import type { AgentContext } from "../context.ts";
 
-// Somebody else may write at the same time.
+// Another client may write at the same time.
 const TRIES = 5;
 
 /** Leaves word for the controller that repositories have changed. */
@@ -33,7 +33,7 @@ export async function leaveHints(
   return again(KUBE.conflict, `ConfigMap ${HINTS} changes faster than it can be written`);
 }
 
-/** The ConfigMap's data with new hints; of too many the oldest are dropped, and what is no hint goes first. */
+/** The ConfigMap's data with new hints. Beyond the bound malformed ones are dropped first, then the oldest. */
 export function withHints(
   data: Record<string, unknown>,
   hints: readonly Omit<Hint, "at">[],
@@ -42,7 +42,7 @@ export function withHints(
   const next = { ...data };
   for (const { url, revision, refs } of hints) {
     const key = hintKey(url);
-    // The same word again within a millisecond must be another text, or nobody would hear it.
+    // A second hint within a millisecond must differ, or the watch would not report it.
     const last = Date.parse(readHint(next[key])?.at ?? "");
     const at = new Date(last >= now && last < now + 60_000 ? last + 1 : now).toISOString();
     next[key] = JSON.stringify({ url, at, ...(revision ? { revision } : {}), ...(refs?.length ? { refs } : {}) });

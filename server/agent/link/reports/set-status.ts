@@ -16,7 +16,7 @@ const STATE = ["Waiting", "Pending", "Progressing", "Healthy"];
 const MOST = 1_000;
 const TEXT = 200;
 
-/** What is kept of an Application for the set that made it. */
+/** The facts of an Application for the set that made it. */
 export interface MadeApplication {
   name: string;
   set: string;
@@ -56,7 +56,7 @@ export function toSetStatus(set: KubeObject, made: readonly MadeApplication[]): 
   }) as Status;
 }
 
-/** Ours echoes the generation that it looked at. Argo CD does not tell; what it says last is taken for true. */
+/** Ours echoes the generation that it looked at. Argo CD does not; its last status counts. */
 function speaksOfNewest(set: KubeObject, status: Json): boolean {
   if (status.observedGeneration !== undefined)
     return String(status.observedGeneration) === set.metadata.annotations?.[MARK.generation];

@@ -45,7 +45,7 @@ export function toStatus(app: KubeObject): Status {
 
 /**
  * Whether this status is about the specification as it is now. Our controller says so by echoing the generation; Argo CD by what it
- * compared. While a look is under way the status still tells of the one before.
+ * compared. During a look the status still shows the one before.
  */
 export function speaksOfNewest(app: KubeObject): boolean {
   const status: Loose = app.status;
@@ -69,10 +69,10 @@ function toOperation(app: KubeObject): Status["operation"] {
   const state: Loose = app.status?.operationState;
   const waiting: Loose = app.operation;
   const [, id, at = "", message] = /^(\S+) (\S+) (.*)$/s.exec(app.metadata.annotations?.[MARK.refused] ?? "") ?? [];
-  // The last that was asked for and could not be begun, until something else is.
+  // The last request that could not be begun, until another one is.
   if (id && !waiting && !(Date.parse(state?.startedAt) > Date.parse(at)))
     return { id, phase: "Error", message, cause: "Rollback", finishedAt: at } as Status["operation"];
-  // Asked for and not begun yet.
+  // Requested and not begun yet.
   if (waiting && idOf(waiting) !== undefined && idOf(waiting) !== idOf(state?.operation)) {
     return defined({
       id: idOf(waiting),
@@ -163,7 +163,7 @@ const LONG_FIELDS = [
   "plugin.parameters",
 ];
 
-/** A source as it was deployed; what makes it too long is left out. */
+/** A source as it was deployed; fields that make it too long are dropped. */
 function toSource(source: Loose): Record<string, unknown> | undefined {
   if (typeof source !== "object" || source === null || Array.isArray(source)) return undefined;
   if (JSON.stringify(source).length <= LONGEST_SOURCE) return source;

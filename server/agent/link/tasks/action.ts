@@ -14,14 +14,14 @@ import { resourceOf } from "../queries/tree/resource.ts";
 
 const LOOK_MS = 100;
 const LOOK_DEADLINE_MS = 15_000;
-// The service waits 20 s for an answer; it must be told what became of it before that.
+// The service waits 20 s for an answer; the result must reach it before that.
 const TURN_MS = 4_000;
 const TAKEN_MS = 8_000;
 const ENDED_MS = 14_000;
 
 /**
  * Has something done to one object. The link itself may not write there: it puts the request beside the application, and the controller does it with
- * the rights, the project and the account of the application's syncs, and says there what became of it.
+ * the rights, the project and the account of the application's syncs, and stores the result there.
  */
 export const applicationAction: LinkRead = async (tc, task) => {
   const key = resourceOf(task.params.resource);

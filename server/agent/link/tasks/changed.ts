@@ -2,11 +2,11 @@ import { done, stop } from "../../../base/outcome.ts";
 import type { LinkRead } from "../queries/task.ts";
 import { leaveHints } from "../reports/hints.ts";
 
-// The service names one repository in its spellings; more is nobody's word.
+// The service names one repository in its spellings; more addresses than that are refused.
 const MOST = 32;
 const TEXT = 2_048;
 
-/** Somebody told the service that repositories have changed: the controller is left word of it, and looks for itself. */
+/** The service was told that repositories have changed: the controller gets a hint, and looks for itself. */
 export const repositoryChanged: LinkRead = async ({ ctx }, task) => {
   const { urls, revision, refs } = task.params as Record<string, unknown>;
   const texts = (value: unknown) =>

@@ -4,7 +4,7 @@ import { AZURE_USER, azureToken, hasAzure, registryPassword } from "./azure.ts";
 import { githubToken } from "./github-app.ts";
 import { googleSignIn } from "./google.ts";
 
-/** What is sent as `Authorization` to a repository's own host; undefined for one that everybody may read. */
+/** The `Authorization` for a repository's own host; undefined for a public one. */
 export async function authorizationOf(repo: RepoAccess): Promise<Outcome<string | undefined>> {
   const named = await withToken(repo);
   if (named.kind !== "done") return named;
@@ -14,7 +14,7 @@ export async function authorizationOf(repo: RepoAccess): Promise<Outcome<string 
   return done(`Basic ${Buffer.from(`${username || "x-access-token"}:${password?.reveal() ?? ""}`).toString("base64")}`);
 }
 
-/** A repository with what goes to its host now: a GitHub App's password is a token of an hour, and so is that of an identity in a cloud. */
+/** A repository with its current credentials: for a GitHub App, and for an identity in a cloud, a token of an hour. */
 export async function withToken(repo: RepoAccess): Promise<Outcome<RepoAccess>> {
   if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
   if (repo.password || repo.bearerToken || repo.sshPrivateKey) return done(repo);

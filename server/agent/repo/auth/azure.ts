@@ -52,13 +52,13 @@ export async function registryPassword(
 }
 
 async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<Outcome<Secret>> {
-  // A token opens all that its owner may see: whoever writes an address must not have it sent to a host of his own.
+  // A token opens all that its owner may see: the author of an address must not have it sent to another host.
   if (!isCloudOrigin(repo.url.replace(/^oci:/, repo.forceHttp ? "http:" : "https:"), places))
     return stop(
       REPO.urlRefused,
       `${redactUrl(repo.url)} is not Azure's; an identity in Azure is shown to no other host`,
     );
-  // A proxy of the writer's own could read what goes to a server whose certificate nobody checks.
+  // The author's own proxy could read what goes to a server whose certificate is not checked.
   if (repo.azureWorkloadIdentity && (repo.insecure || (repo.proxy && !isCloudOrigin(repo.proxy, NOBODY))))
     return stop(
       REPO.urlRefused,
@@ -122,7 +122,7 @@ function workload(): Outcome<Identity> {
   if (!isCloudOrigin(authority, SIGN_IN))
     return stop(REPO.urlRefused, "AZURE_AUTHORITY_HOST is not a sign-in of Azure");
   const proof = async (): Promise<Outcome<Record<string, string>>> => {
-    // The kubelet writes it anew before it ends.
+    // The kubelet renews it before it ends.
     const text = (await readFile(file, "utf8").catch(() => "")).trim();
     if (!text || text.length > MAX_TOKEN_FILE)
       return stop(REPO.identity, "AZURE_FEDERATED_TOKEN_FILE names no file with a token");

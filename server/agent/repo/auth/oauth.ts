@@ -58,7 +58,7 @@ function reasonOf(said: Record<string, unknown> | undefined): string {
     .slice(0, MAX_SAID);
 }
 
-/** By what is said of it, else by what a token in the form of a JWT says itself; one of neither is used once. */
+/** By the answer's own field, else by the token's if it is a JWT; without either the token is used once. */
 function endOf(token: string, seconds: unknown): number {
   const given = Number(seconds);
   if (given > 0) return Date.now() + Math.min(given, 86_400) * 1_000;

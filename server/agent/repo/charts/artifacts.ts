@@ -62,7 +62,7 @@ export class Artifacts {
       const artifact = await resolveArtifact(client, wanted, redactUrl(repo.url));
       if (artifact.kind !== "done") return artifact;
       const { digest, layers } = artifact.value;
-      // Whoever may read the manifest has not shown that the layer may be read too.
+      // The right to read the manifest does not prove the right to read the layer.
       const id = digestOf([identityOf(repo), digest]);
       const before = this.#trees.get(id);
       if (before) return done({ tree: before, revision: digest });

@@ -199,7 +199,7 @@ function refusal(repository: string, { permitted, allowLocal = false }: Dependen
 }
 
 /**
- * A registered repository vouches for what is below its address, with its credentials. What a project denies below it stays denied, and an
+ * A registered repository covers all addresses below its own, with its credentials. Addresses that a project denies stay denied, and an
  * address that a server may read as a place above it is not below it.
  */
 function deniedBelow(repository: string, { permitted = [] }: DependencySources): string | undefined {

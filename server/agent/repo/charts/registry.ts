@@ -24,7 +24,7 @@ export interface Artifact {
   layers: Descriptor[];
 }
 
-/** One repository of an OCI registry, read with its own credentials; they go to that registry and to nobody else. */
+/** One repository of an OCI registry, read with its own credentials; they go to that registry only. */
 export class RegistryClient {
   readonly #repo: RepoAccess;
   readonly #origin: string;
@@ -97,7 +97,7 @@ export class RegistryClient {
     return done({ digest, layers: layers.map(toDescriptor) });
   }
 
-  /** The bytes of a layer; what is not what its digest says is refused. */
+  /** The bytes of a layer; bytes that do not match the digest are refused. */
   async blob({ digest, size }: Descriptor, maxBytes: number): Promise<Outcome<Buffer>> {
     if (!/^sha256:[0-9a-f]{64}$/.test(digest))
       return stop(REPO.refused, `${this.#shown} names a layer by ${digest.slice(0, 100)}`);
@@ -162,7 +162,7 @@ export class RegistryClient {
     let url = new URL(to);
     try {
       for (let hops = 0; ; hops++) {
-        // Blobs are often elsewhere; whoever keeps them gets no credentials.
+        // Blobs are often on another host, which gets no credentials.
         const own = url.origin === new URL(to).origin;
         const headers = { ...plain, ...(authorization && own ? { authorization } : {}) };
         const signal = AbortSignal.timeout(DEADLINE_MS);

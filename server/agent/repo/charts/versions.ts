@@ -123,7 +123,7 @@ function grouped(found: { name?: unknown; version?: unknown }[]): ChartList["ite
     .map(([name, versions]) => ({ name, versions: newestFirst(versions).slice(0, MAX_VERSIONS) }));
 }
 
-/** What is no version comes last, by name. */
+/** Tags that are not versions come last, by name. */
 export function newestFirst(versions: readonly string[]): string[] {
   const parsed = versions.map((name) => ({
     name,

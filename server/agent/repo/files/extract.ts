@@ -26,7 +26,7 @@ export interface Into {
   /** The folder. */
   to: string;
   budget: Budget;
-  /** The part of the path that is left out. */
+  /** The part of the path that is removed. */
   without?: string;
   /** How many folders and links led here. */
   depth?: number;
@@ -58,7 +58,7 @@ export async function extract(tree: Tree, path: string, into: Into): Promise<Out
       entry.kind === "blob"
         ? await writeBlob(tree, { sha: entry.sha, path: inner }, place(inner), budget)
         : await extract(tree, inner, { ...into, depth: depth + 1 });
-    // A link that leads nowhere is not written; whoever needs it will say so.
+    // A link that leads nowhere is not written; a read of it gives the error.
     if (written.kind !== "done" && !(entry.kind === "link" && written.reason === REPO.path)) return written;
   }
   return done(undefined);

@@ -5,7 +5,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { BOUNDS, type Entry, Tree } from "../git/tree.ts";
 import { REPO } from "../types.ts";
 
-/** The files of an unpacked chart or artifact that nobody changes any more, read like those of a commit. */
+/** The files of an unpacked chart or artifact. They no longer change, and are read like those of a commit. */
 export class FolderTree extends Tree {
   readonly root: string;
   readonly #lists: ReadonlyMap<string, Entry[]>;

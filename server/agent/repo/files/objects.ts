@@ -10,7 +10,7 @@ export function markable(objects: KubeObject[]): Outcome<KubeObject[]> {
       if (map === undefined || map === null) continue;
       if (typeof map !== "object" || Array.isArray(map))
         return stop(REPO.manifest, `${describe(object)}: metadata.${field} is not an object`);
-      // A label may be null, which is none; the API server reads an annotation so too.
+      // A null label counts as absent; the API server treats annotations the same way.
       const bad = Object.entries(map).find(([, value]) => typeof value !== "string" && value !== null);
       if (bad)
         return stop(

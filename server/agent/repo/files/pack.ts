@@ -50,7 +50,7 @@ async function add(packing: Packing, path: string, depth: number): Promise<Outco
     const inner = path ? `${path}/${name}` : name;
     const put =
       kind === "blob" ? await addFile(packing, inner, { sha, executable }) : await add(packing, inner, depth + 1);
-    // A link that leads nowhere is left out; whoever needs it will say so.
+    // A link that leads nowhere is left out; a read of it gives the error.
     if (put.kind !== "done" && !(kind === "link" && put.reason === REPO.path)) return put;
   }
   return done(undefined);

@@ -37,7 +37,7 @@ export async function unpack(
     const stock = await FolderTree.of(from);
     if (stock.kind !== "done") return stock;
     const folder = join(below, stock.value.root);
-    // Somebody may have had the same content before: then that stays.
+    // The same content may be there already: then that stays.
     await rename(from, folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });

@@ -29,7 +29,7 @@ const CONFIG: GitConfig = [
   // A redirect is followed by us, after a look at where it leads.
   ["http.followRedirects", "false"],
   ["protocol.version", "2"],
-  // The mirror belongs to whoever runs this program, also when a volume is mounted with another owner.
+  // The mirror belongs to this program's user, also when a volume is mounted with another owner.
   ["safe.directory", "*"],
 ];
 
@@ -59,7 +59,7 @@ export async function gitRemote(repo: RepoAccess, options: RemoteOptions, moved 
   const signedIn = await withToken(repo);
   if (signedIn.kind !== "done") return signedIn;
   const said = await gitWith(signedIn.value, repo, options, moved);
-  // An app may have been installed anew, or a role been given: who was refused gets a new token next time.
+  // The app may have been installed again, or given a role: after a refusal the next try uses a new token.
   if (said.kind !== "done" && said.reason === REPO.authentication)
     tokens.refused(signedIn.value.password ?? signedIn.value.bearerToken);
   return said;
@@ -159,7 +159,7 @@ async function credentials(repo: RepoAccess, folder: string, pin: string[]): Pro
     env.GIT_SSL_CERT = await file("client.pem", repo.tlsClientCertData);
     env.GIT_SSL_KEY = await file("client.key", repo.tlsClientCertKey.reveal());
   }
-  // What is sent unasked goes to the repository's own origin alone. A token with a quote or a line's end could say more to git than it is.
+  // Credentials that are sent unasked go to the repository's own origin only. A token with a quote or a line's end could say more to git than it is.
   const { bearerToken, forceHttpBasicAuth, password } = repo;
   if (bearerToken || (forceHttpBasicAuth && password)) {
     const authorization = bearerToken

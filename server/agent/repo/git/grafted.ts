@@ -3,7 +3,7 @@ import { REPO } from "../types.ts";
 import { type Entry, Tree } from "./tree.ts";
 
 /**
- * A commit's files with other commits' in the places of its submodules. Ids say in which of them something is; they still stand for all that is
+ * A commit's files with other commits' in the places of its submodules. Ids say in which of them an entry is; they still identify all that is
  * below, as a commit never changes.
  */
 export class GraftedTree extends Tree {
@@ -25,7 +25,7 @@ export class GraftedTree extends Tree {
     const known: Entry[] = [];
     for (const entry of entries.value) {
       const graft = entry.kind === "submodule" ? this.#grafts.get(entry.sha) : undefined;
-      // Without this the same id could stand for a folder with and without the module's files.
+      // Without this the same id could mean a folder with and without the module's files.
       if (entry.kind === "submodule" && !graft)
         return stop(REPO.refused, `submodule ${entry.name} has no address in .gitmodules`);
       known.push(

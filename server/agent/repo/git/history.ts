@@ -19,7 +19,7 @@ interface Opened {
   last: Promise<unknown>;
 }
 
-/** Commits of repositories without their files, for those who ask what came between two of them. */
+/** Commits of repositories without their files, for questions about the commits between two of them. */
 export class History {
   readonly #root: string;
   readonly #allowLocal: boolean;
@@ -70,7 +70,7 @@ export class History {
       allowLocal: this.#allowLocal,
     });
     if (fetched.kind !== "done") return fetched;
-    // One that is not here any more was rewritten away, or is older than what is looked at.
+    // A missing one was rewritten away, or is older than the part that is read.
     // What an application's status says was synced may be any text; to git it could be an option.
     const known = isCommit(from) ? await git(folder, ["cat-file", "-t", from]) : done("");
     const range = known.kind === "done" && known.value.trim() === "commit" ? [to, `^${from}`] : [to];

@@ -293,7 +293,7 @@ test("no agent of gpg is left behind, and without gpg that is said by name", asy
   const path = process.env.PATH;
   try {
     process.env.PATH = "/nonexistent";
-    // A set of keys that nobody has asked with before; the commit itself is known.
+    // A set of keys that is new here; the commit itself is known.
     const request = {
       ...bench.request("none"),
       sources: [asked(name, {}, {}, { A: "x" })],

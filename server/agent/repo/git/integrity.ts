@@ -11,7 +11,7 @@ import { signedCommit, signedTag, type Verdict, Verifier } from "./signature.ts"
 
 /** Commits between two syncs that are looked at; a project that merges more at once syncs once in mode `head`. */
 export const MAX_COMMITS = 1_000;
-// A key may expire, so what was good is looked at again.
+// A key may expire, so a good signature is checked again.
 const KEPT_MS = 600_000;
 const MAX_KEPT = 20_000;
 const MAX_TAGS = 5;
@@ -66,7 +66,7 @@ export class Signatures {
     const annotated =
       tag !== undefined && Object.hasOwn(tags, tag) && mirror.lastRefs?.tags[tag] === commit ? tag : undefined;
     if (annotated !== undefined) {
-      // Whoever asks for a tag is given what its maker signed.
+      // A request for a tag gets what the tag's author signed.
       const verdict = await this.#tag(mirror, repo, tags[annotated]!, commit, keyring);
       if (verdict.kind !== "done") return verdict;
       const refused = refusal(verdict.value, `tag ${annotated} of ${redactUrl(repo.url)}`, wanted, keyring);

@@ -14,12 +14,12 @@ import { BOUNDS, type Entry, Tree } from "./tree.ts";
 const MAX_POINTER = 1_024;
 const MAX_BATCH_BYTES = 100_000;
 const MAX_HEADERS = 20;
-// What is kept can be had again; a folder that has grown beyond this is begun anew.
+// The files can be fetched again; a folder that has grown beyond this is emptied.
 const MAX_KEPT_BYTES = 1_000_000_000;
 const MEDIA = "application/vnd.git-lfs+json";
 const POINTER = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\noid sha256:([0-9a-f]{64})\nsize (\d{1,15})\n?$/;
 
-/** A commit's files, with the content that pointers of Git LFS stand for. A pointer names its content, so ids stay ids of content. */
+/** A commit's files, with the content of Git LFS pointers. A pointer names its content, so ids stay ids of content. */
 export class LfsTree extends Tree {
   readonly root: string;
   readonly #inner: Tree;
@@ -35,7 +35,7 @@ export class LfsTree extends Tree {
   async list(id: string): Promise<Outcome<Entry[]>> {
     const entries = await this.#inner.list(id.slice(2));
     if (entries.kind !== "done") return entries;
-    // A submodule's id is a commit, which is nobody's but git's.
+    // A submodule's id is a commit, which is not a file.
     return done(
       entries.value.map((entry) => (entry.kind === "submodule" ? entry : { ...entry, sha: `l:${entry.sha}` })),
     );
@@ -55,7 +55,7 @@ export class LfsTree extends Tree {
   }
 }
 
-/** Contents of Git LFS, asked for one by one when somebody reads them, and kept by their own digest for each way in. */
+/** Contents of Git LFS, fetched one by one when they are read, and kept by their own digest for each way in. */
 export class LfsStore {
   readonly #folder: string;
   readonly #fetching = new Map<string, Promise<Outcome<Buffer>>>();
@@ -135,7 +135,7 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
     refusedFrom(own.hostname)(href.hostname)
   )
     return stop(REPO.urlRefused, `${shown}: the server sends to a refused address`);
-  // Its own credentials are the repository's host's alone; whoever else keeps the content gets what the server gave for it.
+  // Its own credentials go to the repository's host alone; another store of the content gets what the server gave for it.
   const same = href.origin === own.origin;
   const { authorization: given, ...headers } = action.header;
   const { proxy, noProxy } = repo;

@@ -40,7 +40,7 @@ export class Mirror {
   /** When it was last used, so that the oldest can be dropped. */
   usedAt = Date.now();
 
-  /** `id` stands for the address and the credentials: what one may read, another one with the same address may not. */
+  /** `id` identifies address and credentials: two clients of one address may have different rights. */
   constructor(root: string, id: string, allowLocal: boolean) {
     this.#folder = join(root, id.slice(0, 32));
     this.#allowLocal = allowLocal;
@@ -200,7 +200,7 @@ function parseRefs(text: string): Refs {
   for (const line of text.split("\n")) {
     const [sha, name] = line.split("\t");
     if (!sha || !name) continue;
-    // `--symref` tells the branch that HEAD stands for in a line before its commit.
+    // `--symref` prints HEAD's branch in a line before its commit.
     if (name === "HEAD" && sha.startsWith("ref: refs/heads/")) refs.defaultBranch = sha.slice(16);
     else if (name === "HEAD") refs.head = sha;
     else if (name.startsWith("refs/heads/")) refs.branches[name.slice(11)] = sha;

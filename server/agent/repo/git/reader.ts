@@ -15,7 +15,7 @@ interface Waiting {
   resolve(result: Outcome<GitObject | undefined>): void;
 }
 
-// A process that nobody has asked for this long gives its memory back.
+// A process that was idle for this long gives its memory back.
 const IDLE_MS = 60_000;
 
 /**
@@ -87,7 +87,7 @@ export class GitReader {
         }
         this.#header = { sha: match[1]!, type: match[2] as GitObject["type"], size: Number(match[3]) };
         if (this.#header.size > waiting.maxBytes) {
-          // The only way not to read it is a new process; whoever waits behind is asked again.
+          // The only way to skip it is a new process; the requests that wait behind are sent again.
           this.#restart(
             stop(
               REPO.tooLarge,

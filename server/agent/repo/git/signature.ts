@@ -23,7 +23,7 @@ const DEADLINE_MS = 20_000;
 const MAX_SIGNATURE = 64_000;
 const MAX_KEYS = 1_000;
 const MAX_HOMES = 20;
-// Nothing that runs on, nothing from the network, nobody's configuration.
+// No agent that stays running, no network, no configuration of users.
 const OPTIONS = [
   "--no-options",
   "--batch",
@@ -52,7 +52,7 @@ export function signedCommit(content: Buffer): Signed | undefined {
     if (!inside) kept.push(line);
   }
   if (signatures.length === 0) return undefined;
-  // Of two headers nobody can say which one counts: together they are no signature.
+  // With two headers it is not clear which one counts: together they are no signature.
   return { payload: Buffer.from(kept.join("\n") + body, "latin1"), signature: signatures.join("") };
 }
 
@@ -63,7 +63,7 @@ export function signedTag(content: Buffer): Signed | undefined {
   return at < 0 ? undefined : { payload: Buffer.from(text.slice(0, at + 1), "latin1"), signature: text.slice(at + 1) };
 }
 
-/** Judges signatures by gpg itself, with a folder for each set of keys that nobody else writes to. */
+/** Judges signatures by gpg itself, with a private folder for each set of keys. */
 export class Verifier {
   readonly #folder: string;
   readonly #homes = new Map<string, Promise<Outcome<string>>>();
@@ -176,7 +176,7 @@ function judge(status: string): Verdict {
   const valid = lines.filter(([first]) => first === "VALIDSIG");
   const keys =
     valid.length === 1 ? [valid[0]![1]!, valid[0]!.at(-1)!].map((key) => key.toUpperCase()) : [id.toUpperCase()];
-  // Good without the line that names the key would be good by nobody.
+  // A good signature must name its key; without that line it is refused.
   const state = STATES[word]!;
   if (state === "Good" && valid.length !== 1) return { state: "Bad", keys };
   return { state, signer: rest.join(" ").slice(0, 300) || id, keys };

@@ -109,7 +109,7 @@ function refuses({ name, path }: Module): string | undefined {
   return undefined;
 }
 
-/** The commit at a module's path; undefined when there is none. A path through a link is nobody's. */
+/** The commit at a module's path; undefined when there is none. A path through a link has none. */
 async function gitlink(tree: Tree, { path }: Module): Promise<Outcome<string | undefined>> {
   let at = tree.root;
   const parts = segments(path);
@@ -126,7 +126,7 @@ async function gitlink(tree: Tree, { path }: Module): Promise<Outcome<string | u
   return done(undefined);
 }
 
-/** How to get into a module: beside its parent with the parent's credentials, elsewhere only by what is kept for that place. */
+/** How to get into a module: beside its parent with the parent's credentials, elsewhere only with credentials for that address. */
 function wayTo(
   { path, url: given }: Module,
   parent: RepoAccess,

@@ -30,7 +30,7 @@ export const BOUNDS = {
 // Names that mean something to git or to the file system on some platform.
 export const DANGEROUS = /^(\.\.?|\.git|git~\d+|)$|\//i;
 
-/** Files that never change: of a commit, or of an unpacked chart. `sha` of an entry stands for all that is in it. */
+/** Files that never change: of a commit, or of an unpacked chart. `sha` of an entry identifies all that is in it. */
 export abstract class Tree {
   abstract readonly root: string;
   abstract list(sha: string): Promise<Outcome<Entry[]>>;
@@ -90,7 +90,7 @@ function entryNamed(entries: readonly Entry[], name: string): Entry | undefined 
   return index.get(name);
 }
 
-/** Folders as they were read: 60,000 entries have some 10 MB. Each commit brings new ones, and nobody asks for the old ones again. */
+/** Folders as they were read: 60,000 entries have some 10 MB. Each commit brings new ones, and old ones are not read again. */
 export const keptTrees = () => new LruCache<Entry[]>({ most: 60_000, ms: 300_000 });
 
 /** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */

@@ -1,6 +1,6 @@
 import { bytes, fields, flagField, text } from "./wire.ts";
 
-/** A parameter that a plugin takes, for whoever offers the choice: `repository.ParameterAnnouncement` of Argo CD. */
+/** A parameter that a plugin takes, for user interfaces: `repository.ParameterAnnouncement` of Argo CD. */
 export interface Announcement {
   name: string;
   title?: string;
@@ -58,7 +58,7 @@ export function decodeAnnouncements(message: Buffer): Announcement[] {
   return all;
 }
 
-/** What a plugin's file or command says of its parameters; what is wrong with it is thrown. */
+/** The parameters in a plugin's file or a command's output; throws their errors. */
 export function readAnnouncements(value: unknown, at: string): Announcement[] {
   if (!Array.isArray(value) || value.length > MAX) throw new Error(`${at} must be a list of at most ${MAX} parameters`);
   return value.map((one: unknown, i) => {

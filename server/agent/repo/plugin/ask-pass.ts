@@ -77,7 +77,7 @@ export class AskPass {
         .then((found) => {
           if (stream.destroyed) return;
           stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
-          // As gRPC says that there is no such thing.
+          // gRPC's "not found".
           stream.on("wantTrailers", () =>
             stream.sendTrailers({ "grpc-status": String(found ? STATUS.ok : STATUS.notFound) }),
           );

@@ -19,7 +19,7 @@ import { MAX_MESSAGE, type Variable } from "./wire.ts";
 // A Pod has a handful of sidecars.
 const MAX_PLUGINS = 50;
 const MAX_REMEMBERED = 10_000;
-// Of everything that is told to a plugin: the system refuses to start a program with much more.
+// For all variables of a plugin: the system refuses to start a program with much more.
 const MAX_VARIABLES = 1_000;
 const MAX_VARIABLE_BYTES = 100_000;
 
@@ -54,7 +54,7 @@ export class Plugins {
   readonly #matched = new Map<string, boolean>();
   #askPass: AskPass | undefined;
 
-  /** `expected` are the names of those that must be there before anything is said of a folder: a Pod's containers start in any order. */
+  /** `expected` names the plugins that must run before a folder is matched: a Pod's containers start in any order. */
   constructor(folder: string | undefined, expected: readonly string[] = []) {
     this.#folder = folder;
     this.#expected = expected;
@@ -155,7 +155,7 @@ export class Plugins {
     if (env.kind !== "done") return env;
     const files = await filesOf(ask);
     if (files.kind !== "done") return files;
-    // Its command may ask for variables, but what is there decides, not which commit it is.
+    // Its command may read variables, but the files decide, not the commit's id.
     const key = digest([client.name, traits.digest, ask.path, files.value.content, stable(env.value)]);
     const known = this.#matched.get(key);
     if (known !== undefined) return done(known);

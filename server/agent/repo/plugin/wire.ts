@@ -17,7 +17,7 @@ export const ASK_PASS = {
   nonce: "ARGOCD_GIT_ASKPASS_NONCE",
   socket: "ARGOCD_ASK_PASS_SOCK",
 } as const;
-/** gRPC's codes, as far as they are told apart. */
+/** The gRPC codes that are used here. */
 export const STATUS = {
   ok: 0,
   invalid: 3,
@@ -40,7 +40,7 @@ export interface Variable {
   value: string;
 }
 
-/** What is known of the files before they come. */
+/** The facts about the files before they are sent. */
 export interface ManifestMetadata {
   appName: string;
   /** The application's folder among the files. */

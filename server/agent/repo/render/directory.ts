@@ -66,7 +66,7 @@ export async function directoryFiles(
         continue;
       }
       if (entry.kind === "submodule" || !/\.(ya?ml|json|jsonnet)$/.test(entry.name) || !selected(relative, options)) {
-        // A link that leaves the repository is refused even when nobody reads it: it is there for a reason.
+        // A link that leaves the repository is refused even when it is not read: it is there for a reason.
         if (entry.kind === "link") {
           const target = await tree.find(join(root, relative));
           if (target.kind !== "done" && target.reason === REPO.escape) return target;
@@ -76,7 +76,7 @@ export async function directoryFiles(
       let sha = entry.sha;
       if (entry.kind === "link") {
         const target = await tree.find(join(root, relative));
-        // A link to nothing is nobody's manifest; one that leads out, or in circles, is an error.
+        // A link to nothing is not a manifest; one that leads out, or in circles, is an error.
         if (target.kind !== "done" && target.reason === REPO.path) continue;
         if (target.kind !== "done") return target;
         if (target.value.kind === "tree") continue;
@@ -138,7 +138,7 @@ async function plainObjects(tree: Tree, files: readonly ManifestFile[]): Promise
       continue;
     }
     const { objects: some, failure } = parseSome(text, path, { nameless: true });
-    // What begins with an object was meant to be objects; what has none may be anybody's file.
+    // A file that begins with an object was meant as manifests; one without objects may be any file.
     if (failure && (some.length > 0 || ["apiVersion:", "kind:", "metadata:"].every((word) => text.includes(word))))
       return failure;
     if (!failure) for (const object of some) objects.push(object);

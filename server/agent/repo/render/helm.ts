@@ -35,7 +35,7 @@ export interface HelmContext {
   apiVersions?: string[];
 }
 
-/** Where a chart's lookups are answered, by whoever knows the cluster; the address itself lets in. */
+/** Where the controller answers a chart's lookups. The address holds the secret that lets the caller in. */
 export interface ClusterReader {
   address: Secret;
 }

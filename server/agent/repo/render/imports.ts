@@ -2,7 +2,7 @@ const CLOSE = "*/";
 
 /**
  * Every file that a Jsonnet text may import. Jsonnet takes only a literal there, so each import is the word, blanks and comments, and a
- * string. All places that look like one count, in comments and texts too: what is not an import only brings a file along.
+ * string. All places that look like one count, in comments and texts too: a false match only brings a file along.
  */
 export function importsOf(text: string): string[] {
   const found = new Set<string>();

@@ -48,7 +48,7 @@ function withImages(old: Kustomization[], changes: readonly string[]): Kustomiza
   return [...images.values()].sort((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
 }
 
-/** `*` stands for what the file has already. */
+/** `*` means the file's own value. */
 function kept(image: Kustomization, before: Kustomization | undefined): Kustomization {
   const entries = Object.entries(image).map(([field, value]) => [
     field,

@@ -38,7 +38,7 @@ export async function planKustomize(
       REPO.unsupported,
       `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`,
     );
-  // Nothing here depends on it; one that is none is a mistake all the same.
+  // Nothing here depends on it, but a malformed one is a mistake.
   if (given.kubeVersion && kubeVersionOf(given.kubeVersion) === undefined)
     return stop(
       REPO.kustomize,

@@ -52,7 +52,7 @@ async function removeOne(s: Session, noun: Noun, id: string, flags: Flags): Prom
   else say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} ${answer ? "is being deleted" : "deleted"}`);
 }
 
-/** Asks where there is somebody to ask. */
+/** Asks for confirmation on a terminal. */
 async function confirm(s: Session, noun: Noun, id: string, { force, cascade }: Flags): Promise<void> {
   const goes = noun.cascade && !force && cascade !== "orphan";
   const answer = await s.io.ask?.(`Delete ${noun.word} ${id}${goes ? " and its objects in the cluster" : ""}? [y/N] `);

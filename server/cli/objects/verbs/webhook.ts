@@ -6,7 +6,7 @@ import type { Io } from "../../output/io.ts";
 import { verb } from "../../session/session.ts";
 import { say, showAs } from "../../show.ts";
 
-/** `webhook secret`: what is entered at the host. The secret stands alone on the standard output, so that it can be piped. */
+/** `webhook secret`: the address and secret to enter at the host. Only the secret is on the standard output, so that it can be piped. */
 export function secretVerb(parent: Command, io: Io): void {
   parent
     .command("secret <id>")

@@ -1,6 +1,6 @@
 import type { Json } from "../../show.ts";
 
-/** Whether an object is where its owner wants it, and if not, what is missing; `failed` says that waiting alone will not help. */
+/** Whether an object is ready, and if not, what is missing; `failed` says that waiting alone will not help. */
 export interface Readiness {
   ready: boolean;
   reason: string;
@@ -64,7 +64,7 @@ export function application(o: Json): Readiness {
   if ((s.observedGeneration ?? 0) < o.generation)
     return { ready: false, reason: s.delivery?.message ?? "waiting for the agent to see the newest version" };
   if (named) return { ready: false, reason: `${named.reason ?? named.type}: ${named.message}` };
-  // A dry run that failed says nothing of what is there.
+  // A failed dry run says nothing about the live objects.
   if (!s.operation?.dryRun && ["Failed", "Error"].includes(s.operation?.phase))
     return { ready: false, reason: `sync ${s.operation.phase.toLowerCase()}: ${s.operation.message ?? ""}` };
   if (s.sync?.status === "Synced" && s.health?.status === "Healthy")

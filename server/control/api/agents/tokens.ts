@@ -82,13 +82,13 @@ const revoke = (s: Services, collection: Collection) => (call: RevokeCall) =>
     const object = await findObject(w, collection, call.scope, call.params.id);
     if (!(await revokeToken(w, w.account, object.uid, call.params.token))) throw notFound();
     // The replicas of a delegate keep its token and live with it: they end now, and what they run is lost to them. An agent's token
-    // was used up by its one enrolment; the agent goes on, and ends with its object.
+    // was used up by its one enrolment; the agent stays connected until its object is deleted.
     if (collection === "delegates" && (await endWorkersOf(w, w.account, call.params.token)) > 0)
       w.notify(w.account, "sessions");
     return { status: 204 as const };
   });
 
-/** Makes a successor; the old token goes on for the overlap, so that deployments can be changed one after the other. */
+/** Makes a successor; the old token stays valid for the overlap, so that deployments can be changed one after the other. */
 const rotate = (s: Services) => (call: Call<"rotateDelegateToken">) =>
   write(s, call, async (w) => {
     const { overlap = "1h", expiresIn } = call.body ?? {};

@@ -17,7 +17,7 @@ import { acceptedLine, type WriteCall, write } from "../write.ts";
 type Accepted = { status: 202; body: ObjectOf<"applications"> };
 type Operation = NonNullable<ObjectOf<"applications">["status"]["operation"]>;
 type ActCall = WriteCall & Pick<Call<"syncApplication">, "params" | "scope" | "signal">;
-/** What is put beside the object's delivery; null takes back one that may not have been sent. */
+/** The request that is put beside the object's delivery; null takes back one that may not have been sent. */
 type Asked = Record<"sync" | "rollback" | "terminate" | "refresh", Record<string, unknown> | null>;
 
 /**
@@ -41,7 +41,7 @@ export const rollbackApplication =
       check: async (_w, app) => mayRollBack(app, call.body.id),
     });
 
-/** Ends what runs; what was asked for and has not been sent is taken back. */
+/** Terminates the running operation; a request that was not sent yet is taken back. */
 export const terminateApplication =
   (s: Services): Handler<"terminateApplication"> =>
   (call) =>
@@ -104,7 +104,7 @@ async function operate(s: Services, call: ActCall, app: Stored, { action, cause,
   const asked = Object.entries(action(id, by)).filter(([, one]) => one !== null);
   const params = { ...(await questionParams(s.db, app)), action: Object.fromEntries(asked) };
   const ended = await asking(s, call, agent, async () => {
-    // Before it is done: what was asked for is told even when its answer never comes.
+    // Before it is carried out: the request is audited even when its answer never comes.
     await addAudit(s.db, acceptedLine(call));
     return askAgent(s.db, agent, { kind: "application.operate", params, once: true }, call.signal);
   });
@@ -126,7 +126,7 @@ function mayRollBack(app: Stored, id: number): void {
   throw invalid("/id", `The history has no entry ${id}. ${known ? `It has ${known}.` : "Nothing was deployed yet."}`);
 }
 
-/** Whether anything runs, or waits to: what the agent reported may be older than what was asked for. */
+/** Whether an operation runs or waits: the agent's report may be older than the request. */
 async function mayRun(w: Sql, app: Stored): Promise<boolean> {
   const { operation } = app.status as { operation?: Operation };
   if (operation && ["Pending", "Running", "Terminating"].includes(operation.phase)) return true;

@@ -19,7 +19,7 @@ type Lines = AsyncGenerator<Line[], TaskRow | undefined>;
 
 /**
  * What an application's Pods write, as the agent reads it. It passes through and is kept nowhere; who has asked for it is in the audit trail,
- * because nothing is taken out of it.
+ * because no line is removed from it.
  */
 export const getApplicationLogs =
   (s: Services): Handler<"getApplicationLogs"> =>
@@ -64,7 +64,7 @@ export const getApplicationLogs =
     }
   };
 
-/** The first lines; who gets none is told why before anything is answered. */
+/** The first lines; without any, the reason becomes the answer's status. */
 async function opened(lines: Lines): Promise<Line[]> {
   for (;;) {
     const next = await lines.next();
@@ -118,7 +118,7 @@ async function tell(
   }
 }
 
-/** Each as the contract has it; what an agent says otherwise is told as it is. */
+/** Each in the contract's form; other lines of an agent are passed on unchanged. */
 async function write(out: EventStream, lines: readonly Line[]): Promise<void> {
   for (const { stream, text } of lines) {
     const value = parsed(text);

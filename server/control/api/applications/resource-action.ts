@@ -11,7 +11,7 @@ import { acceptedLine } from "../write.ts";
 
 /**
  * Has something done to one object of an application. The agent's controller does it, with the rights of the application's own syncs, and only
- * to what the application owns or what came of that. It is asked once: an answer that is lost does not do it twice.
+ * to what the application owns or what came of that. It is asked once: a lost answer does not repeat it.
  */
 export const runApplicationAction =
   (s: Services): Handler<"runApplicationAction"> =>
@@ -28,7 +28,7 @@ export const runApplicationAction =
       ...(parameters ? { parameters } : {}),
     };
     const ended = await asking(s, call, agent, async () => {
-      // Before it is done: what was asked for is told even when its answer never comes.
+      // Before it is carried out: the request is audited even when its answer never comes.
       await addAudit(s.db, acceptedLine(call));
       return askAgent(s.db, agent, { kind: "application.action", params, once: true }, call.signal);
     });

@@ -26,7 +26,7 @@ export async function checkChange(sql: Sql, object: Stored, adopt: boolean): Pro
     );
 }
 
-/** Refuses to delete what the service does not manage: what others made is deleted by them. */
+/** Refuses to delete objects that the service does not manage: their owners delete them. */
 export async function checkDeletion(sql: Sql, object: Stored): Promise<void> {
   if (object.origin === "managed") return;
   const owner = object.found?.owner;
@@ -99,7 +99,7 @@ export async function checkAdoption(
   if (object.collection === "applications") checkDestination(live.destination, targets);
 }
 
-/** What binds or serves all who use it. Clusters and repositories go on with the credentials of whoever registered them. */
+/** Objects that others depend on. Clusters and repositories go on with the credentials they were registered with. */
 const SHARED: Partial<Record<string, string>> = {
   appprojects: "app project",
   clusters: "cluster",
@@ -123,7 +123,7 @@ async function checkTakenBelow(sql: Sql, object: Stored, agent: Stored): Promise
   );
 }
 
-/** An application must go on deploying to the cluster that it deploys to. */
+/** An application must keep its destination cluster. */
 function checkDestination(destination: Schemas["LiveDestination"] | undefined, targets: readonly Target[]): void {
   const cluster = targets.find((t) => t.pointer === "/spec/destination/cluster")?.object;
   const { server, name } = destination ?? {};

@@ -34,7 +34,7 @@ const MAX_PAUSE_MS = 100;
 type Sighting = sightings.Sighting;
 
 /**
- * Takes in what an agent found in its namespaces. Reports that say what is known only get their mark, outside of the account's line of writers.
+ * Takes in what an agent found in its namespaces. Unchanged reports only get their mark, without the account's write lock.
  */
 export async function takeDiscovered(
   s: Services,
@@ -90,7 +90,7 @@ interface Intake {
   home: string;
   scopes: Scopes;
   now: Date;
-  /** What is known of the reports' live objects, by `textOf`. */
+  /** The stored sightings of the reports' live objects, by `textOf`. */
   sightings: Map<string, Sighting>;
   /** The objects that show them, by uid. */
   objects: Map<string, Stored>;
@@ -159,7 +159,7 @@ async function takeOne(intake: Intake, report: DiscoveredReport): Promise<"taken
     return "taken";
   }
   if (report.deleted) {
-    // A late word on an object that was made again since is passed over.
+    // A late report about an object that was created again since is ignored.
     if (object && sighting.liveUid === report.uid) await forget(intake, object);
     return "taken";
   }
@@ -217,7 +217,7 @@ async function forget(intake: Intake, object: Stored): Promise<void> {
   intake.shown--;
 }
 
-/** Whether the service delivers the live object: it is told of in the reports of deliveries, and nothing here changes it. */
+/** Whether the service delivers the live object: then the reports of deliveries cover it, and nothing here changes it. */
 async function isManaged({ w, agent, delivered }: Intake, report: DiscoveredReport): Promise<boolean> {
   if (delivered.has(sightings.textOf(report))) return true;
   if (report.mark === undefined) return false;
@@ -226,7 +226,7 @@ async function isManaged({ w, agent, delivered }: Intake, report: DiscoveredRepo
   return delivery?.agentUid === agent.uid && delivery.live?.uid === report.uid;
 }
 
-/** Adds what is new, after all that gives ids up or takes them by moving. */
+/** Adds new objects, after all changes that free ids or take them by a move. */
 async function addAll(intake: Intake): Promise<void> {
   const { w, agent, home } = intake;
   const places = intake.added.map(({ report, scope, before }) => {
@@ -250,7 +250,7 @@ async function addAll(intake: Intake): Promise<void> {
   await sightings.addShown(w, agent.uid, stored.length);
 }
 
-/** Stores what has changed; a report that changes nothing writes nothing. */
+/** Stores changes; an unchanged report writes nothing. */
 async function change(
   intake: Intake,
   before: Stored,

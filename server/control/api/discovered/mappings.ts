@@ -13,7 +13,7 @@ import { moveTo, rescopeOne, scopesOf, TENANT } from "./place.ts";
 const BATCH = 25;
 // Reading what is shown takes no lock.
 const READ = 500;
-/** How long the answer to a change of a mapping waits for the objects to be in their new scopes; the sweeper does what is left. */
+/** How long the answer to a change of a mapping waits for the objects to be in their new scopes; the sweeper does the rest. */
 const WAIT_MS = 2_000;
 
 /**
@@ -93,7 +93,7 @@ async function rescopeAgent({ db }: Pick<Services, "db">, agent: Stored, until: 
   }
 }
 
-/** What is shown in an organisation or project that goes is shown in its agent's own scope again. */
+/** Objects shown in a deleted organisation or project are shown in their agent's own scope again. */
 export async function leaveScope(w: Writer, org: string, project: string): Promise<void> {
   for (const uid of await shownIn(w, w.account, org, project)) {
     const object = await tryFindByUid(w, w.account, uid);

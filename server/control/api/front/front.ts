@@ -48,7 +48,7 @@ export function refuseAtFront(
   );
 }
 
-/** Undefined for a request that has no route or takes no answer of it: `app.ts` says what is wrong. */
+/** Undefined for a request without a route or with an unacceptable answer type: `app.ts` gives the error. */
 function routeOf(req: IncomingMessage): Route | undefined {
   try {
     const route = findRoute(req.method === "HEAD" ? "GET" : req.method!, req.url!);

@@ -69,6 +69,6 @@ export function everyAnswer(s: Services, { req, id }: Pick<Asked, "req" | "id">)
   };
 }
 
-/** What a denied caller is told; the metrics count them. */
+/** The answer for a denied caller; the metrics count them. */
 export const isDenied = (code: ProblemCode): boolean =>
   code === "forbidden" || code === "unauthenticated" || code === "session_expired";

@@ -75,7 +75,7 @@ function saidWell(error: unknown, route: Route, body: unknown): unknown {
 type Schema = Record<string, any>;
 const paths = document.paths as Record<string, Record<string, Schema>>;
 
-/** The schema of an operation's body; one that allows everything where there is none. */
+/** The schema of an operation's body; without one, a schema that allows everything. */
 function bodyOf({ row }: Route): Schema {
   const content: Record<string, { schema?: Schema }> =
     paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content ?? {};

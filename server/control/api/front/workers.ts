@@ -17,7 +17,7 @@ const TOO_OFTEN = new Problem(
   },
 );
 
-/** A greeting as workers send it. One that is written in another way goes through all steps, which say what is wrong with it. */
+/** A greeting as workers send it. Any other form goes through all steps, which give the error. */
 const GREETING = /^\/v1\/worker\/hello\?nonce=([A-Za-z0-9_-]{16,128})$/;
 
 /** Greets, or refuses to: anybody may ask, so it is done before Express and the contract. */
@@ -47,7 +47,7 @@ export function greet(s: Services, asked: Asked): boolean | Promise<boolean> {
 
 /**
  * Reads the body of an enrolment or a session. One that does not arrive costs no more than that; of a network whose proofs were no good lately,
- * only a worker that was greeted goes on: it has a nonce of the service.
+ * only a worker that was greeted continues: it has a nonce of the service.
  */
 export async function refuseUngreeted(s: Services, asked: Asked): Promise<boolean> {
   const { req, res, route, network } = asked;

@@ -25,7 +25,7 @@ export interface Sender {
   begin?(bytes: number): void;
 }
 
-/** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
+/** Reads a body within its limits and parses it; undefined without a body. Nothing is parsed before its size was checked. */
 export async function readBody(req: IncomingMessage, operation: OperationId, from: Sender): Promise<unknown> {
   const size = operation === "exchange" || operation === "completeTask" ? "exchange" : "other";
   const max = MAX_BYTES[size];

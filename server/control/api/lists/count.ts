@@ -25,7 +25,7 @@ function readBy(text: string | undefined): Map<string, Field> {
   return new Map(
     names.map((name) => {
       const field = fieldNamed(name);
-      // Only what is stored beside the objects: counting reads every one of them.
+      // Only stored columns: counting reads every row.
       if (!field?.facet && field?.label === undefined)
         throw refused(`\`${name}\` is not a field to count by. Use \`health\` or \`labels.team\`, for example.`);
       return [name, field];

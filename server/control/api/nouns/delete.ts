@@ -100,7 +100,7 @@ async function removeOne(
   return undefined;
 }
 
-/** Takes an object out of the service, and what was released and kept for it alone. */
+/** Removes an object from the service, with objects that were released and kept only for it. */
 export async function removeNow(w: Writer, found: Stored): Promise<void> {
   const released = await releasedFor(w, found);
   if (found.collection === "agents" || found.collection === "delegates") await removeIdentities(w, found);

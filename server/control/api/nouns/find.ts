@@ -4,7 +4,7 @@ import { levelOf, type Scope } from "../../domain/scope.ts";
 import type { Sql } from "../../store/database/sql.ts";
 import { type Stored, tryFindObject, view } from "../../store/objects/objects.ts";
 
-/** The object, or the one answer for what is not there. */
+/** The object, or the one answer for a missing one. */
 export async function findObject(sql: Sql, collection: Collection, scope: Scope, id: string): Promise<Stored> {
   const found = await tryFindObject(sql, collection, scope, id);
   if (!found) throw notFound();

@@ -18,7 +18,7 @@ interface Use {
 }
 
 /**
- * What a scope below its agent's may name as the project of its applications. In the agent's own scope any name is possible: whoever writes
+ * What a scope below its agent's may name as the project of its applications. In the agent's own scope any name is possible: a client that writes
  * there owns the agent. Projects that are hidden, missing, of another agent or not for this scope are refused with the same words.
  */
 export async function checkProjects(sql: Sql, use: Use): Promise<void> {

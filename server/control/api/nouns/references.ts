@@ -9,13 +9,13 @@ import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects/ob
 export interface ReferenceTarget {
   pointer: string;
   object: Stored;
-  /** For what is delivered itself: the agent it is registered with. */
+  /** For objects that are delivered themselves: the agent they are registered with. */
   agentUid: string | undefined;
   /** The project whose applications alone may use it. */
   projectUid: string | undefined;
 }
 
-/** Finds everything a spec refers to. What is missing and what is out of reach are refused with the same words. */
+/** Finds everything a spec refers to. Missing objects and objects out of reach are refused with the same words. */
 export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec): Promise<ReferenceTarget[]> {
   const targets: ReferenceTarget[] = [];
   for (const { pointer, reference, to } of referencesIn(noun, spec)) {

@@ -124,7 +124,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   return saved;
 }
 
-/** An object that takes the place of another begins anew: what was reported spoke of the one before. */
+/** An object that replaces another begins without a status: what was reported was about the one before. */
 async function statusOf(
   w: Writer,
   before: Stored,
@@ -146,7 +146,7 @@ async function statusOf(
   return { ...statusAfterChange(before, spec, { key: await currentServiceKey(w), now: await clock(w) }) };
 }
 
-/** What was taken over still shows the live object; what its specification says is said there. */
+/** A taken-over object still shows the live object, which has its own specification. */
 const managedFound = ({ found }: Stored): Found | undefined => found && { live: found.live };
 
 const movingFrom = (agent: Stored) => ({
@@ -177,7 +177,7 @@ async function deliver(
     drops,
     ...(live ? { live: { namespace: live.namespace, uid: live.uid } } : {}),
   });
-  // The address is what users of a repository or cluster are told of it.
+  // Users of a repository or cluster see its address.
   if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server))
     await deliverToUsersOf(w, uid);
 }

@@ -12,7 +12,7 @@ type DecisionCall = Omit<Call<"approveStep">, "operation"> & { operation: "appro
 type DecisionReply = Extract<Reply<"approveStep">, { status: 200 }>;
 
 /**
- * A decision on a step that waits. It is one person's word: the same key approves once, however often it says so, keys of one lineage approve
+ * A decision on a step that waits. It counts for one person: the same key approves once, however often it is used; keys of one lineage approve
  * once, and a key that belongs to several people counts as one. The audit trail has a line for each.
  */
 const decision =

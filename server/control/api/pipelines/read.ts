@@ -28,7 +28,7 @@ export const getRun =
       for (;;) {
         const run = await findRun(s.db, call.scope, id);
         const left = ends - Date.now();
-        // A run that has ended changes no more.
+        // A run that has ended no longer changes.
         if (run.revision > after || run.endedAt || left <= 0 || call.signal.aborted)
           return { status: 200, body: viewRun(run) };
         await waiter.wait(Math.min(left, 3_000), call.signal);

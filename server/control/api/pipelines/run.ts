@@ -10,7 +10,7 @@ import { write } from "../write.ts";
 import { findRun } from "./read.ts";
 
 /**
- * Starts a run: the run and the tasks of its first steps appear together. A full queue takes no new run; a run that goes on already is
+ * Starts a run: the run and the tasks of its first steps appear together. A full queue takes no new run; a run that has begun is
  * never refused its steps, as nothing of it may be dropped.
  */
 export const runPipeline =
@@ -24,7 +24,7 @@ export const runPipeline =
       return { status: 201 as const, body: viewRun(await startRun(w, pipeline, inputs, by)) };
     });
 
-/** Cancels a run: what has not begun never does, what runs is asked to end. A run that has ended stays as it is. */
+/** Cancels a run: waiting steps never begin, running ones are asked to end. A run that has ended does not change. */
 export const cancelRun =
   (s: Services): Handler<"cancelRun"> =>
   async (call) =>

@@ -33,7 +33,7 @@ export const fail = (s: Services) => async (error: unknown, req: Request, res: R
   res.setHeader("Content-Type", "application/problem+json");
   res.setHeader("Cache-Control", "no-store");
   const text = JSON.stringify(problem.body(state.id));
-  // What is left of an unread body would be taken for the next request.
+  // The rest of an unread body would be read as the next request.
   state.leave?.();
   if (req.complete) res.end(text);
   else answerEarly(req, res, text, { places: s.strangers.lingering, network: state.network });
@@ -46,7 +46,7 @@ async function auditFailure(
 ): Promise<void> {
   const denied = isDenied(problem.code) || "denied" in problem;
   if (denied) s.metrics.denied.inc({ code: problem.code });
-  // Without a valid credential nobody's trail is written to: else anyone could fill it.
+  // Without a valid credential nothing is written to an audit trail: else anyone could fill it.
   if (
     !route ||
     !caller ||
@@ -78,12 +78,12 @@ function scopeNamed(req: Request, { caller, route }: State): Scope | undefined {
 
 const isLabel = (text: unknown): text is string => typeof text === "string" && (text === "" || LABEL.test(text));
 
-/** More than the name of anything that there can be: a path is as long as its sender likes, and lines are kept for long. */
+/** Longer than any name: a path may be as long as its sender likes, and audit lines are kept for long. */
 const LONGEST_TARGET = 512;
 
 // NUL, and half a character where the text was cut.
 const UNFIT = /[\0\p{Surrogate}]/gu;
 
-/** A target as it was asked for, which need not fit the contract. The store takes no NUL, and a line that it refuses is none. */
+/** The target of a request, which need not fit the contract. The store refuses NUL, and a refused line would be lost. */
 const storable = (target: string | undefined): string | undefined =>
   target?.slice(0, LONGEST_TARGET).replace(UNFIT, "\u2400");

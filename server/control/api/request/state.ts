@@ -3,7 +3,7 @@ import type { Caller } from "../../access/authenticate.ts";
 import type { Scope } from "../../domain/scope.ts";
 import type { Route } from "../route.ts";
 
-/** What is known of a request on its way through the steps. */
+/** The state of a request on its way through the steps. */
 export interface State {
   id: string;
   started: number;
@@ -23,7 +23,7 @@ export interface State {
 
 export const stateOf = (res: Response): State => res.locals as State;
 
-/** A step that goes on to the next one when its promise resolves. */
+/** A step; when its promise resolves the next one runs. */
 export function step(work: (req: Request, res: Response) => Promise<void>) {
   return (req: Request, res: Response, next: NextFunction): void => {
     work(req, res).then(() => next(), next);

@@ -35,7 +35,7 @@ export const takeBody = (s: Services) =>
     const given = hasBody(req);
     if (!takes) {
       checkContentType(req, row, false);
-      // A body that nobody asked for is not read; the connection cannot be used again.
+      // An unexpected body is not read; the connection cannot be used again.
       if (given) res.setHeader("Connection", "close");
       return;
     }

@@ -17,7 +17,7 @@ export const createTask =
       await s.bounds.admit(s.db, call.scope);
       const made = await createAudited(s.db, task, acceptedLine(call));
       if (made) return { status: 201, body: viewTask(made) };
-      // There is no such organisation or project: this says so.
+      // A missing organisation or project is refused here.
       await checkScopeExists(s.db, call.scope);
     }
     return writeTask(s, call, async (tx) => {

@@ -20,7 +20,7 @@ export async function findTask(sql: Sql, scope: Scope, id: string): Promise<Task
   return task;
 }
 
-/** The task with its files and, while it waits, why nobody takes it. */
+/** The task with its files and, while it waits, why no delegate takes it. */
 export async function showTask(
   s: Services,
   call: Pick<Call<"getTask">, "caller">,

@@ -10,15 +10,15 @@ import type { Call, Handler } from "../typed.ts";
 
 const CHECK_MS = 2_000;
 const BEAT_MS = 10_000;
-/** Everything that has not ended is compared with what was told: what another replica did and could not say is found so. */
+/** All open tasks are compared with what was sent: this finds changes that another replica could not announce. */
 const COMPARE_MS = 30_000;
-/** Changes within this time are told as one. */
+/** Changes within this time are sent as one. */
 const GATHER_MS = 100;
 const PAGE = 200;
 
 /**
  * Follows the tasks of a scope. Nothing is written for it: which tasks have changed comes from the wake-ups that every change sends
- * anyway, and a task that changed five times before it is read is told once. So watchers cost tasks nothing, however many there are.
+ * anyway, and a task that changed five times before it is read is sent once. So watchers cost tasks nothing, however many there are.
  */
 export const watchTasks =
   (s: Services): Handler<"watchTasks"> =>
@@ -33,7 +33,7 @@ async function follow(s: Services, call: Call<"watchTasks">, out: EventStream): 
   const changes = new Changes(s, account);
   s.metrics.watchers.inc();
   try {
-    // What was told of each task that has not ended; the wake-ups are gathered from before the first look.
+    // The last sent state of each open task; wake-ups are gathered from before the first look.
     const told = new Map<string, string>();
     await tellOpen(s, call.scope, told, out);
     await out.event(undefined, "bookmark");
@@ -150,7 +150,7 @@ async function tellOpen(
   }
 }
 
-/** Tasks whose state is not what was told. */
+/** Tasks whose state differs from the one that was sent. */
 async function moved(s: Services, { account, org, project }: Scope, told: Map<string, string>): Promise<string[]> {
   const rows = await s.db.query(`select id, state, attempt, cancel_requested_at from tasks where ${open}`, [
     account,
@@ -163,7 +163,7 @@ async function moved(s: Services, { account, org, project }: Scope, told: Map<st
   );
 }
 
-/** Tells those tasks of the scope, as they are now. Whether anything was told. */
+/** Sends those tasks of the scope, as they are now; returns whether there were any. */
 async function tell(
   s: Services,
   scope: Scope,

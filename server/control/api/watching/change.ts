@@ -35,7 +35,7 @@ export class Change {
     return this.event.version;
   }
 
-  /** What a watcher is told: that the object is as it is now, that it is gone or does not fit any more, or nothing. Many ask the same. */
+  /** The event for a watcher: the object as it is now, its deletion (also when it no longer fits the filter), or none. Many watchers share it. */
   kindFor(selection: Selection): Kind {
     if (!this.#kinds.has(selection.key)) this.#kinds.set(selection.key, this.#decide(selection));
     return this.#kinds.get(selection.key);

@@ -12,7 +12,7 @@ import { type Shown, withUrl } from "../webhooks/secret.ts";
 import { Change, type Selection, type View } from "./change.ts";
 import { type Tail, tailOf } from "./tail.ts";
 
-// A revoked key is noticed within CHECK; proxies cut what is silent, so BEAT is shorter than any usual limit.
+// A revoked key is noticed within CHECK; proxies cut silent connections, so BEAT is shorter than any usual limit.
 const CHECK_MS = 3_000;
 const BEAT_MS = 10_000;
 const BATCH = 500;
@@ -64,7 +64,7 @@ export async function follow(s: Services, w: Watching, res: ServerResponse): Pro
           if (kind) await tell(change, kind);
         }
         position = read.position;
-        // The tail hands out whole batches at once, so what comes after its position comes to the queue from now on.
+        // The tail hands out whole batches at once, so all events after its position come to the queue from now on.
         if (position >= tail.position) subscription.isBehind = false;
         continue;
       }

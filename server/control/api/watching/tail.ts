@@ -13,7 +13,7 @@ const VALID_MS = 3_000;
 
 /**
  * The one reader of an account's log in this process. It hands each event to those watchers that want it, so a write costs one read, and work for
- * its watchers, whatever the number of the others. It runs while somebody watches.
+ * its watchers, whatever the number of the others. It runs while there are watchers.
  */
 export class Tail {
   /** Every event up to here was handed out. */
@@ -44,7 +44,7 @@ export class Tail {
     void this.#run();
   }
 
-  /** A watcher of what comes from now on; it reads the log by itself until it has caught up. */
+  /** A watcher of new events; it reads the log by itself until it has caught up. */
   subscribe(selection: Selection): Subscription {
     const subscription = new Subscription(selection, () => this.#leave(subscription));
     this.#subscriptions.add(subscription);
@@ -96,7 +96,7 @@ export class Tail {
     }
   }
 
-  /** Hands out the next events, in one go: whoever catches up sees either all of a batch here or none of it. */
+  /** Hands out the next events, in one go: a watcher that catches up sees either all of a batch here or none of it. */
   async #read(): Promise<number> {
     const batch = await eventsAfter(this.#db, this.#account, this.position, BATCH);
     const isGap = batch.length > 0 && batch[0]!.version > this.position + 1;
@@ -116,7 +116,7 @@ const keysOf = ({ collections, id }: Selection): string[] =>
 
 const tails = new WeakMap<Database, Map<string, Tail>>();
 
-/** The tail of an account, started if nobody watches yet. */
+/** The tail of an account, started for its first watcher. */
 export function tailOf(db: Database, account: string): Tail {
   const mine = tails.get(db) ?? new Map<string, Tail>();
   tails.set(db, mine);

@@ -3,7 +3,7 @@ import { keyOf, resolveReference, type Scope } from "../../domain/scope.ts";
 import type { Sql } from "../../store/database/sql.ts";
 import { scopeTerms, tryFindObject } from "../../store/objects/objects.ts";
 
-/** Who must look again: agents by their uid, and which of the repositories somebody reads. */
+/** Who must look again: agents by their uid, and which of the repositories are read at all. */
 export interface Affected {
   agents: string[];
   repositories: string[];

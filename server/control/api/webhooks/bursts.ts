@@ -8,7 +8,7 @@ interface Open<T> {
 
 /**
  * Lets a burst of the same calls do their work twice at most each 100 ms: the first at once, and once more for all that came since it
- * began. So nobody waits, and no call goes without work that began after it.
+ * began. So no call waits, and work always begins after each call.
  */
 export class Bursts<T> {
   readonly #open = new Map<string, Open<T>>();

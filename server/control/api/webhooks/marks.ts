@@ -10,7 +10,7 @@ export interface Mark {
   repository?: string | undefined;
 }
 
-// Whoever knows an address can call it with a wrong signature as often as he likes: that must not become as many writes.
+// Anyone who knows an address can call it often with a wrong signature: that must not become as many writes.
 const EVERY_MS = 5_000;
 
 interface Entry {

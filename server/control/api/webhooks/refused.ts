@@ -1,6 +1,6 @@
 import { Problem } from "../../domain/problem.ts";
 
-/** The one answer for a webhook that is not there and for a call that is not signed with its secret: nobody can tell the two apart. */
+/** The one answer for a missing webhook and for a call that is not signed with its secret: callers cannot tell the two apart. */
 export const webhookRefused = () =>
   new Problem(
     "webhook_refused",

@@ -15,7 +15,7 @@ export const appendTaskLogs =
     };
   };
 
-/** Counts an attempt that has ended, and remembers who did well with what: whoever failed a kind of task lately is asked last for more. */
+/** Counts an attempt that has ended, and remembers who did well with what: a worker that failed a kind of task lately is asked last for more. */
 export function countEnd(s: Services, account: string, { kind, state, worker }: Completed): void {
   s.metrics.tasks.inc({ kind, state });
   if (worker && state !== "Cancelled") s.dispatchers.of(account).queue.ended(worker, kind, state === "Succeeded");

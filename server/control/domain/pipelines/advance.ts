@@ -17,7 +17,7 @@ export interface RunNow {
   inputs: Readonly<Record<string, string>>;
   steps: readonly RunStep[];
   createdAt: Date;
-  /** Somebody has cancelled it. */
+  /** It was cancelled. */
   cancelRequested: boolean;
 }
 
@@ -61,7 +61,7 @@ export const NEED_FAILED = "NeedFailed";
  *             its parameters cannot be worked out          → Failed
  *   Running   its task ended                               → Succeeded | Cancelled | Failed
  *   Waiting   enough approvals                             → Succeeded
- *             one rejection, or nobody in time             → Failed
+ *             one rejection, or no answer in time          → Failed
  *   any, run cancelled or out of time → Cancelled at once; Running: when its task has ended
  *
  * All ended: the run has Succeeded, or Failed if one step has failed or was cancelled, whatever ran after it.

@@ -117,7 +117,7 @@ test("an approval that one editor can give is not kept", () => {
     expect(weakenedBy(pipeline(gate("go", { role: "editor", ...strict })), pipeline(task("deploy")))).toHaveLength(1);
 });
 
-/** Whether a task can start although nobody approves: every approval is rejected, and every mixture of tasks that succeed or fail is tried. */
+/** Whether a task can start without any approval: every approval is rejected, and every mixture of tasks that succeed or fail is tried. */
 function startsRejected(spec: PipelineSpec, approval: string, wanted: string): boolean {
   const tasks = spec.steps.filter((s) => s.task).map((s) => s.id);
   for (let mix = 0; mix < 2 ** tasks.length; mix++) {

@@ -72,7 +72,7 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
-    // Gone, or cut off while it was written: nobody's.
+    // Gone, or cut off while it was written: it has no owner.
     return undefined;
   }
 }

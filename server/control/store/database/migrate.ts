@@ -4,7 +4,7 @@ import type { Database } from "./sql.ts";
 /** Any number that nothing else in this database uses: replicas that start together migrate one after the other. */
 const LOCK = 7_203_114;
 
-/** Brings the schema to the newest version, forwards only; gives the names of what was applied. */
+/** Brings the schema to the newest version, forwards only; returns the names of the applied migrations. */
 export async function migrate(db: Database): Promise<string[]> {
   return db.transaction(async (tx) => {
     await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);

@@ -114,7 +114,7 @@ const MOST_PLANS = 300;
 
 /**
  * Names for statements that come often: PostgreSQL parses and plans a named one once for each connection. For the statements that give
- * out and end tasks this is more than half of their time. Texts that are put together anew for each call are counted and stay unnamed.
+ * out and end tasks this is more than half of their time. Texts that differ at each call are counted and stay unnamed.
  */
 class Plans {
   readonly #seen = new Map<string, number>();
@@ -156,9 +156,9 @@ const PAYLOAD = 7_900;
 const PACE_MS = 10;
 
 /**
- * Tells the other replicas what was committed here. A NOTIFY inside a transaction makes all commits of the database wait for each
+ * Notifies the other replicas of commits. A NOTIFY inside a transaction makes all commits of the database wait for each
  * other; so topics are gathered and sent afterwards, one statement at a time: at once when nothing is under way, else with the
- * next. What is lost when this replica dies in between, the others find by themselves: whoever listens looks again every few seconds.
+ * next. Notifications lost when this replica dies in between are made up for: listeners look again every few seconds.
  */
 class Announcer {
   readonly #pool: pg.Pool;

@@ -33,7 +33,7 @@ export class Wakers {
     for (const wake of this.#listeners.get(`${account} ${topic}`) ?? []) wake();
   }
 
-  /** After a lost connection nobody knows what was missed: everybody looks again. */
+  /** After a lost connection it is not known what was missed: all listeners look again. */
   wakeAll(): void {
     for (const set of this.#listeners.values()) for (const wake of set) wake();
   }

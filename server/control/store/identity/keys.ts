@@ -97,7 +97,7 @@ export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<Api
   return rows[0] && toKey(rows[0]);
 }
 
-/** Keys that can administer the whole account now, and how many of them have no end: only those can go on making keys. */
+/** Keys that can administer the whole account now, and how many of them never expire: only those can make keys for ever. */
 export async function countAccountAdmins(sql: Sql, account: string): Promise<{ valid: number; lasting: number }> {
   const [row] = await sql.query(
     `select count(*)::int valid, count(*) filter (where expires_at is null)::int lasting from api_keys

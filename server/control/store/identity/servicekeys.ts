@@ -25,7 +25,7 @@ export async function readServiceKeys(sql: Sql): Promise<ServiceKeyRow[]> {
 
 /**
  * Keeps others from adding a key until the transaction's end; who waited reads the key that was added meanwhile. An account's lock is not
- * enough: administrators of two accounts hold one each. It is taken after that and nothing is taken after it, so nobody waits in a circle.
+ * enough: administrators of two accounts hold one each. It is taken after that and nothing is taken after it, so there is no deadlock.
  */
 export async function lockServiceKeys(tx: Tx): Promise<void> {
   await tx.query("lock table service_keys in share row exclusive mode");
@@ -56,6 +56,6 @@ export async function addServiceKey(sql: Sql, key: ServiceKeyRow, before: number
      values ('', $1, $2, $3, outpost_now(), $4, $5, $6)`,
     [key.id, key.publicKey, key.privateKey, before, key.statement, key.hookKey],
   );
-  // A key that has a successor signs no more, so a later dump does not have its private half.
+  // A key that has a successor no longer signs, so a later dump does not have its private half.
   await sql.query("update service_keys set private_key = '' where account = '' and number < $1", [before]);
 }

@@ -74,7 +74,7 @@ export async function revokeToken(sql: Sql, account: string, objectUid: string, 
   return rows.length > 0;
 }
 
-/** Ends a token after so many seconds, or when it would have ended anyway. Who has enrolled with it stays. */
+/** Ends a token after so many seconds, or when it would have ended anyway. Workers that enrolled with it stay. */
 export async function expireToken(sql: Sql, account: string, id: string, inSeconds: number): Promise<void> {
   await sql.query(
     "update tokens set expires_at = least(expires_at, outpost_now() + make_interval(secs => $3)) where account = $1 and id = $2",

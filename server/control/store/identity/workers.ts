@@ -101,13 +101,13 @@ export async function workersOf(sql: Sql, account: string, objectUids: readonly 
   ).map(toWorker);
 }
 
-/** Ends identities with their sessions: the agent or delegate is gone, or has enrolled anew. */
+/** Ends identities with their sessions: the agent or delegate is gone, or has enrolled again. */
 export async function removeWorkers(sql: Sql, account: string, workers: readonly string[]): Promise<void> {
   await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [account, [...workers]]);
   await sql.query("delete from workers where account = $1 and worker = any($2::text[])", [account, [...workers]]);
 }
 
-/** Ends the sessions of all workers that enrolled with a token; gives their number. Their rows stay, so that they are told why. */
+/** Ends the sessions of all workers that enrolled with a token; gives their number. Their rows stay, so that they get the reason. */
 export async function endWorkersOf(sql: Sql, account: string, tokenId: string): Promise<number> {
   const rows = await sql.query("select worker from workers where account = $1 and token_id = $2", [account, tokenId]);
   await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [

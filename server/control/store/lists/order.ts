@@ -7,7 +7,7 @@ export interface Order {
   descending: boolean;
 }
 
-/** So much of a text counts for the order: it stands in the cursor, and an address may have 2,048 characters. */
+/** This many characters of a text count for the order: they are part of the cursor, and an address may have 2,048. */
 const SORTED = 100;
 
 const TIMES: Readonly<Record<string, string>> = { createdAt: "created_at", updatedAt: "updated_at" };
@@ -31,7 +31,7 @@ export const conditionsOf = ({ field }: Order): string[] => (field === "updatedA
 export const valueFor = ({ field }: Order, key: string): string =>
   TIMES[field] ? `(extract(epoch from ${key}) * 1000000)::bigint` : key;
 
-/** A cursor's value as what is compared with the key. */
+/** A cursor's value in the form that the key is compared with. */
 export const boundOf = ({ field }: Order, bound: string): string =>
   TIMES[field] ? `timestamptz 'epoch' + ${bound}::float8 * interval '1 microsecond'` : bound;
 

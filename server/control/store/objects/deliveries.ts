@@ -173,7 +173,7 @@ export interface Due extends Delivery {
   spec: Record<string, any>;
 }
 
-// An answer that got lost on the way: what was sent in this session and is not acknowledged by then is sent again.
+// An answer may be lost: deliveries of this session that are not acknowledged by then are sent again.
 const RESEND_SECONDS = 10;
 
 const inOrder = (of: string) => `array_position(array[${DELIVERY_ORDER.map((one) => `'${one}'`)}], ${of}collection)`;

@@ -36,7 +36,7 @@ export async function allReleased(sql: Sql, account: string): Promise<string[]> 
   return (await sql.query("select uid from objects where account = $1 and released", [account])).map((row) => row.uid);
 }
 
-/** Gives an object a new uid. What refers to it refers to the new one; what was on its way with the old one is left to the caller. */
+/** Gives an object a new uid. References follow; deliveries with the old one are left to the caller. */
 export async function renewUid(w: Writer, uid: string): Promise<string> {
   const next = randomUUID();
   await w.query("update objects set uid = $3, released = false where account = $1 and uid = $2", [
@@ -110,7 +110,7 @@ export async function movingAway(sql: Sql, account: string, agentUid: string): P
   return rows.map((row) => `${row.collection}/${row.id}`);
 }
 
-/** A replaced agent keeps what it is told: deliveries name it by its uid. */
+/** A replaced agent keeps its deliveries, which name it by its uid. */
 export async function keepDeliveries(w: Writer, uid: string, next: string): Promise<void> {
   await w.query(
     "update deliveries set agent_uid = $3, acked_revision = 0, sent_revision = 0, sent_session = null where account = $1 and agent_uid = $2",
@@ -118,7 +118,7 @@ export async function keepDeliveries(w: Writer, uid: string, next: string): Prom
   );
 }
 
-/** What is on its way to an agent that is removed. */
+/** The pending deliveries of a removed agent. */
 export async function dropDeliveries(w: Writer, agentUid: string): Promise<void> {
   await w.query("delete from deliveries where account = $1 and agent_uid = $2", [w.account, agentUid]);
 }

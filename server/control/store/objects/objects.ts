@@ -19,7 +19,7 @@ export interface Stored extends Scope {
   spec: Record<string, any>;
   status: Record<string, any>;
   origin: Origin;
-  /** What is known of the live object, if an agent found it. */
+  /** The sighting of the live object, if an agent found it. */
   found: Found | undefined;
   /** The agent that found it; none for managed objects, whose references name their agent. */
   agentUid: string | undefined;
@@ -139,7 +139,7 @@ export async function insertObjects(w: Writer, objects: readonly NewObject[]): P
   return stored;
 }
 
-/** Stores what has changed of an object, with its event; gives it with its new version. One that is written to is no longer released. */
+/** Stores the changes of an object, with its event; returns it with its new version. A write ends its release. */
 export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
   const rows = await w.query(
     `with was as (select ${FACETS_BEFORE} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5)

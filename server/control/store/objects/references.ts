@@ -24,7 +24,7 @@ export async function usersOf(sql: Sql, account: string, toUid: string): Promise
   );
 }
 
-/** What an object refers to and what is with another agent than the object. */
+/** The references of an object that are with another agent than the object. */
 export async function partedFrom(sql: Sql, account: string, fromUid: string): Promise<Row[]> {
   return sql.query(
     `select r.pointer, target.collection, target.id, own.id as own_agent, other.id as other_agent

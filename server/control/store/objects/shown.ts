@@ -6,7 +6,7 @@ import { type LiveKey, type Sighting, textOf, toSighting } from "./sightings.ts"
 
 type Owner = NonNullable<Found["owner"]>;
 
-/** Secrets of different things are told apart by name: what the agent puts before a delivered name. */
+/** The prefix that the agent puts before the names of delivered Secrets, by noun. */
 const PREFIX: Partial<Record<DeliveredCollection, string>> = { repositories: "repo-", clusters: "cluster-" };
 
 /** The name of a delivered object's live object. */
@@ -20,7 +20,7 @@ export interface Delivered {
   id: string;
 }
 
-/** The delivered object, if there is one, that has the place of a live object. `home` is the agent's own namespace. */
+/** The delivered object for a live object, if there is one. `home` is the agent's own namespace. */
 export async function tryFindDelivered(
   sql: Sql,
   account: string,

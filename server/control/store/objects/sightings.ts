@@ -9,7 +9,7 @@ export interface LiveKey {
   name: string;
 }
 
-/** What is known of a live object that is shown and not managed: the object that shows it, and the report that it was made of. */
+/** A discovered live object: the object that shows it, and the agent's report of it. */
 export interface Sighting extends LiveKey {
   uid: string;
   liveUid: string;
@@ -126,7 +126,7 @@ export async function countsOfTenants(
   return new Map(rows.map((row) => [row.tenant, row.n]));
 }
 
-/** The same for several agents; those that found nothing are left out. */
+/** The same for several agents, without those that found nothing. */
 export async function countsShown(
   sql: Sql,
   account: string,

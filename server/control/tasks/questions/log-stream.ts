@@ -12,7 +12,7 @@ import { ASK_MS, checkConnected, late } from "./ask.ts";
 export type Line = Schemas["TaskLog"]["items"][number];
 
 const LOOK_MS = 2_000;
-// Several within READER_SECONDS; a reader may be slow to take what has come, so it is not the loop that says it.
+// Several within READER_SECONDS. It is not the loop's work, as a slow reader may hold the loop up.
 const BEAT_MS = 15_000;
 // The agent ends by itself before that.
 const GRACE_SECONDS = 5;
@@ -20,7 +20,7 @@ const GRACE_SECONDS = 5;
 /**
  * Lines that an agent sends for one reader: on the way that the logs of tasks come, but kept only until they are read. An empty batch
  * means that nothing came for a while; what is returned is the task at its end. A reader that leaves ends it, and so does one that is lost with
- * this process: nobody says any more that he is there.
+ * this process: its readers no longer say that they are there.
  */
 export async function* linesOf(
   db: Database,
@@ -80,7 +80,7 @@ export async function* linesOf(
     clearInterval(beat);
     await db.transaction(async (tx) => {
       const left = ended ? undefined : await tryLockTask(tx, account, id);
-      // From then on no more lines are taken from the agent, which learns it so.
+      // From then on the agent's lines are refused, which ends its reading.
       if (left) await settle(tx, left, { type: "cancel" });
       await tx.query("delete from task_logs where account = $1 and task = $2", [account, id]);
     });

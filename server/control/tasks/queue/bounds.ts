@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/scope.ts";
 import type { Sql } from "../../store/database/sql.ts";
 import { shapePrefix } from "./shape.ts";
 
-/** A count is taken for right for this long, with what this replica has queued since added. */
+/** A count is used for this long, plus what this replica has queued since. */
 const FRESH_MS = 1_000;
 /** Below this part of a bound a count may be older: it cannot be reached in between. */
 const NEAR = 0.5;
@@ -17,7 +17,7 @@ interface Count {
 
 /**
  * Keeps queues within their bounds. Counting a full queue takes some milliseconds, too long for every task; so a count is kept, what is
- * queued here is added to it, and it is taken anew when it grows old or would refuse. Several replicas may together exceed a bound by
+ * queued here is added to it, and it is taken again when it grows old or would refuse. Several replicas may together exceed a bound by
  * what they queue within a second.
  */
 export class Bounds {

@@ -1,6 +1,6 @@
 import type { Sql } from "../../store/database/sql.ts";
 
-/** How full the queue is, over all accounts, by the level of the scopes: their names are nobody's business who has no key. */
+/** How full the queue is, over all accounts, by the level of the scopes: their names are not shown without a key. */
 export interface Depth {
   level: "account" | "org" | "project";
   queued: number;

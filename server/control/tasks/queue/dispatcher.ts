@@ -4,7 +4,7 @@ import { repeatLeases, type WorkerTask } from "./lease.ts";
 import { type Offer, Queue } from "./queue-snapshot.ts";
 import { type Standing, standingsOf } from "./worker-state.ts";
 
-/** The queue is looked at anew so often while somebody waits, as a wake-up may have been lost. */
+/** While callers wait the queue is looked at again this often, as a wake-up may have been lost. */
 const LOOK_MS = 1_000;
 /** Where those who wait stand is looked at so often, for all of them in one statement. */
 const CHECK_MS = 2_000;
@@ -24,7 +24,7 @@ export interface Asking {
 
 export interface Given {
   tasks: WorkerTask[];
-  /** Its running tasks that somebody has cancelled. */
+  /** Its running tasks that were cancelled. */
   cancel: string[];
   /** Its session is over. */
   ended: boolean;
@@ -150,7 +150,7 @@ export class Dispatcher {
     try {
       while (this.#again) {
         const early = PACE_MS - (performance.now() - this.#passed);
-        // At least until the end of this turn: what comes together is served together.
+        // At least until the end of this turn, so that simultaneous requests are served together.
         await new Promise<void>((resolve) => (early > 0 ? setTimeout(resolve, early) : setImmediate(resolve)));
         this.#again = false;
         if (this.#waiting.size === 0) {

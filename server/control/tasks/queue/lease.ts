@@ -9,7 +9,7 @@ import type { SessionRow } from "../../store/identity/sessions.ts";
 export const LEASE_SECONDS = 13;
 /** Workers renew this often; a renewal that gets lost is repeated at once, several times within a lease. */
 export const HEARTBEAT_SECONDS = 5;
-/** An instance that lost or failed a task is passed over for this long, if another can take it. */
+/** An instance that lost or failed a task is skipped for this long, if another can take it. */
 export const AVOID_SECONDS = 10;
 /** Logs go to one reader, who says this often enough that he is still there; the replica that has him may be lost with him. */
 export const READER_SECONDS = 60;
@@ -95,7 +95,7 @@ export async function leasePlaces(
   );
 }
 
-/** Leases tasks that somebody lost or failed lately to others, one by one: `choose` gives the index of who takes it. */
+/** Leases tasks that a worker lost or failed lately to other workers, one by one: `choose` gives the index of the worker. */
 export async function leaseAvoided(
   sql: Sql,
   account: string,
@@ -127,7 +127,7 @@ const MOST_OF_TENANT = 12;
 
 /** Questions to an agent, in turns of its tenants and then the oldest first. */
 export async function leaseQuestions(sql: Sql, s: SessionRow, most: number): Promise<WorkerTask[]> {
-  // The account's agent has organizations below it, an organization's has projects; `-` stands for the agent's own scope.
+  // The account's agent has organizations below it, an organization's has projects; `-` means the agent's own scope.
   const part = s.org ? 2 : 1;
   const rows = await sql.query(
     `with ${now}, w as (select $3::text worker, $4::text instance, $5::text session, $6::text label, 1 who),
@@ -197,7 +197,7 @@ export async function renewLeases(
   return leases.map((l) => l.task).filter((task) => !kept.has(task));
 }
 
-/** The worker's running tasks that somebody has cancelled. */
+/** The worker's running tasks that were cancelled. */
 export async function cancelledOf(sql: Sql, s: SessionRow): Promise<string[]> {
   return (
     await sql.query(

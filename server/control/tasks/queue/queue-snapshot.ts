@@ -29,13 +29,13 @@ interface Known {
   shape: Shape;
   /** Tasks that probably wait; 0 when none was left at the last look. */
   guess: number;
-  /** Some of them somebody lost or failed lately. */
+  /** A worker lost or failed some of them lately. */
   avoided: boolean;
 }
 
 /**
  * What one replica knows of one account's queue: which shapes have waiting tasks, how much runs in each scope, who has failed what
- * lately. All of it is a guess that saves statements; what is leased, the store alone decides.
+ * lately. All of it is a guess that saves statements; the store alone decides on leases.
  */
 export class Queue {
   readonly #account: string;
@@ -56,7 +56,7 @@ export class Queue {
     else this.#unsure = true;
   }
 
-  /** What is known may be wrong: the next pass looks first. */
+  /** The snapshot may be out of date: the next pass reads first. */
   doubt(): void {
     this.#unsure = true;
   }
@@ -68,7 +68,7 @@ export class Queue {
     else this.#failed.set(key, Date.now() + FAILED_MS);
   }
 
-  /** Everything is looked at anew: time has passed, and a wake-up may have been lost. */
+  /** Looks at everything again: time has passed, and a wake-up may have been lost. */
   async look(sql: Sql): Promise<void> {
     this.#unsure = false;
     const heads = await queuedShapes(sql, this.#account);
@@ -117,14 +117,14 @@ export class Queue {
     return { leased, again: true, wasted: leased.length === 0 };
   }
 
-  /** What is left after a look at some shapes; gives those in which tasks were left out that somebody lost. */
+  /** What is left after a look at some shapes; gives those in which tasks were left out that a worker lost. */
   #guessAnew(list: readonly Places[], rows: readonly Row[], before: Map<string, number>): string[] {
     const got = new Map<string, number>();
     for (const row of rows) got.set(row.shape, (got.get(row.shape) ?? 0) + 1);
     return list.flatMap(({ shape, takers }) => {
       const known = this.#known.get(shape)!;
       const n = got.get(shape) ?? 0;
-      // What was queued while the statement ran counts on. A shape that filled its places is looked at once more.
+      // Tasks that were queued while the statement ran still count. A shape that filled its places is looked at once more.
       const since = Math.max(known.guess - before.get(shape)!, 0);
       known.guess = since + (n === takers.length ? Math.max(before.get(shape)! - n, n) : 0);
       if (n === takers.length || !known.avoided) return [];

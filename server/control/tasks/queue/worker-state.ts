@@ -11,7 +11,7 @@ export interface Standing {
   draining: boolean;
   /** It is given nothing: it is leaving, or its delegate is paused. */
   closed: boolean;
-  /** Its running tasks that somebody has cancelled. */
+  /** Its running tasks that were cancelled. */
   cancelled: string[];
   /** It has leases of this session of which nothing was heard: their answer must have got lost. */
   lost: boolean;

@@ -1,4 +1,4 @@
-/** `maven-metadata.xml`: only what Maven writes there is read, with patterns, and all of it is written anew. */
+/** `maven-metadata.xml`: only what Maven writes there is read, with patterns, and the whole file is written again. */
 
 interface About {
   groupId: string;

@@ -23,7 +23,7 @@ export const ecsDeploy: TaskKindHandler<Params> = {
   async run(params, context) {
     if (params.images && params.taskDefinition)
       return failed("ParamsInvalid", "/params: give `images` or `taskDefinition`, but not both");
-    // Large, and needed by nobody else: loaded with the first such task.
+    // Large, and needed here only: loaded with the first such task.
     const ecs = await import("@aws-sdk/client-ecs");
     const client = new ecs.ECSClient(awsClient(params.aws, context));
     try {

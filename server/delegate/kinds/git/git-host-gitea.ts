@@ -27,7 +27,7 @@ export function gitea(call: CallHost, repository: string): GitHost {
       const at = existing.value === undefined ? base : branch;
       const changes: object[] = [];
       for (const { path, content } of files) {
-        // A change of a file names what it replaces, so that nobody's newer one is lost.
+        // A change of a file names what it replaces, so that a newer one is not lost.
         const before = await contents(path, at);
         if (before.kind !== "done") return before;
         const sha = before.value.status === 200 ? before.value.json.sha : undefined;

@@ -10,7 +10,7 @@ import type { Helm } from "./helm.ts";
 type HelmChart = Schemas["HelmChart"];
 
 export interface Chart {
-  /** What stands in Helm's command, and the flags before it. */
+  /** The chart argument of Helm's command, and the flags before it. */
   name: string;
   flags: string[];
   /** Folder of the source, below which value files are. */

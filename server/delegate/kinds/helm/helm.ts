@@ -27,7 +27,7 @@ export interface Helm {
 export interface Ran {
   failure?: { reason: string; message: string };
   stdout: string[];
-  /** Its messages: the progress of uploads is told there too. */
+  /** Its messages, with the progress of uploads. */
   stderr: string[];
 }
 

@@ -61,7 +61,7 @@ export interface ReleaseState {
   appVersion: string;
 }
 
-/** What Helm says of a release; undefined when there is none. */
+/** Helm's status of a release; undefined when there is none. */
 export async function stateOf(
   release: string,
   flags: readonly string[],

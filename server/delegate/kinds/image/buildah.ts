@@ -65,7 +65,7 @@ export async function prepareBuilder(
   for (const folder of [at, join(config, "registries.d")]) await makeTaskFolder(dir, folder);
   const [graph, runs] = [join(at, "root"), join(at, "run")];
   const files: [string, string][] = [
-    // Whether an image is to be trusted is for whoever names it: by digest, where it matters.
+    // The author of the task decides whether an image is trusted: by digest, where it matters.
     [join(config, "policy.json"), JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] })],
     [join(config, "registries.conf"), registriesConf(logins)],
     [join(config, "storage.conf"), `[storage]\ndriver = "vfs"\ngraphroot = ${toml(graph)}\nrunroot = ${toml(runs)}\n`],

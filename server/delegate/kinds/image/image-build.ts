@@ -99,7 +99,7 @@ function buildArgs({ buildArgs = {}, labels = {}, target, platform }: Params, id
 
 const STEP = /^(?:\[\d+\/\d+\] )?STEP \d+(?:\/\d+)?: (.*)$/;
 
-/** Undefined when it was built. The message names the step that failed and what was said about it. */
+/** Undefined when it was built. The message names the step that failed and its error. */
 async function build(
   { global, env }: Builder,
   args: readonly string[],

@@ -25,7 +25,7 @@ interface Descriptor {
   urls?: unknown;
 }
 
-// Nobody has more platforms or layers; a registry must not keep a delegate busy for ever.
+// More platforms or layers than real images have; a registry must not keep a delegate busy for ever.
 const MAX_PARTS = 500;
 const MAX_MANIFEST = 4 * 1024 * 1024;
 

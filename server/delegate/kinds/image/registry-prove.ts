@@ -4,7 +4,7 @@ import type { TaskContext } from "../../kind.ts";
 import { authorize, refusedLogin } from "./registry-client.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
 
-/** Asks a registry with a login, the way clients do before each push. An open registry proves nothing, and is told as that. */
+/** Asks a registry with a login, the way clients do before each push. An open registry proves nothing, and is reported as open. */
 export async function proveLogin(login: RegistryLogin, context: TaskContext): Promise<Outcome<void>> {
   const registry = login.registry.split("/")[0]!;
   const host = registry === "docker.io" || registry === "index.docker.io" ? "registry-1.docker.io" : registry;

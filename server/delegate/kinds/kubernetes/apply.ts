@@ -7,7 +7,7 @@ import { patiently } from "../../config/retry.ts";
 import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
 import { placed, type TaskObject } from "./targets.ts";
 
-/** What became of one object. */
+/** The result for one object. */
 export interface Applied {
   object: KubeObject;
   resource: Resource;
@@ -119,7 +119,7 @@ async function established(
   return stop("Ended", "it was ended");
 }
 
-/** How an object is told in outputs. */
+/** The form of an object in outputs. */
 export const refOf = ({ apiVersion, kind, metadata }: KubeObject) => ({
   apiVersion,
   kind,
@@ -127,6 +127,6 @@ export const refOf = ({ apiVersion, kind, metadata }: KubeObject) => ({
   name: metadata.name,
 });
 
-/** How an object is told in the log. */
+/** The form of an object in the log. */
 export const lineOf = ({ object, result }: Applied, dryRun: boolean): string =>
   `${describe(object)} ${result}${dryRun ? " (dry run)" : ""}`;

@@ -15,7 +15,7 @@ type Access = Schemas["KubernetesAccess"];
 
 /** Who owns the fields that tasks set, in `managedFields`. */
 export const FIELD_MANAGER = "outpost-delegate";
-/** A plugin in a task's kubeconfig is a program of whoever wrote the task; the delegate's operator says whether such may run. */
+/** A plugin in a task's kubeconfig is a program of the task's author; the delegate's operator says whether such may run. */
 const EXEC = "OUTPOST_KUBECONFIG_EXEC";
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 

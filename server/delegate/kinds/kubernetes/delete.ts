@@ -29,7 +29,7 @@ export interface DeleteOptions {
   signal: AbortSignal;
 }
 
-/** What is not there is as wanted. */
+/** A missing object counts as deleted. */
 export async function deleteOne({ object, resource }: TaskObject, options: DeleteOptions): Promise<Outcome<Deleted>> {
   const absent = done<Deleted>({ object, resource, result: "absent" });
   if (!resource) return absent;

@@ -9,7 +9,7 @@ const HINTS: Record<string, string> = {
   [KUBE.unauthorized]: "; its token may have expired",
 };
 
-/** What a cluster's refusal means for whoever wrote the task: `what` names the object, the end says what can be done. */
+/** What a cluster's refusal means for the task's author: `what` names the object, the end says what can be done. */
 export function explain(failure: Failure, what: string): { reason: string; message: string } {
   const { reason, message } = failure;
   const text = message.includes(what) ? message : `${what}: ${message}`;

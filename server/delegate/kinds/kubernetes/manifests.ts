@@ -78,7 +78,7 @@ async function readFiles(
   return done(texts);
 }
 
-/** Files of manifests below a folder, by name; hidden ones, as `.git`, are passed over. Links to files count as files, to folders not. False when it is too deep. */
+/** Files of manifests below a folder, by name; hidden ones, as `.git`, are skipped. Links to files count as files, to folders not. False when it is too deep. */
 async function list(folder: Folder, path: string, found: string[], depth = 0): Promise<boolean> {
   for (const name of await folder.names()) {
     if (found.length > MAX_FILES) return true;

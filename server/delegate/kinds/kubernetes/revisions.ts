@@ -51,7 +51,7 @@ const ofControllerRevision = ({ metadata, revision, data }: KubeObject): Revisio
   patch: { body: data, contentType: "application/strategic-merge-patch+json" },
 });
 
-/** The revision that a workload is at now; 0 when that cannot be told. */
+/** The revision that a workload is at now; 0 when it is unknown. */
 export function currentOf(workload: KubeObject, revisions: readonly Revision[]): number {
   if (workload.kind === "Deployment") return Number(workload.metadata.annotations?.[REVISION] ?? 0);
   const name = workload.status?.updateRevision;

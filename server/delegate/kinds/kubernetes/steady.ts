@@ -17,7 +17,7 @@ const AFTER_RESTART_MS = 20_000;
 const OLD_MS = 60_000;
 const WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"];
 
-/** Kinds whose containers are meant to go on running. */
+/** Kinds whose containers are meant to keep running. */
 export const keepsRunning = ({ kind }: KubeObject): boolean => WORKLOADS.includes(kind);
 
 /**

@@ -7,7 +7,7 @@ import type { FetchAnswer, FetchAsk } from "../../task/fetch.ts";
 
 type Params = Schemas["TaskParamsHttpRequest"];
 
-// Of the answer: what the outputs hold, and what is looked at for `expectBody`.
+// The bytes of the answer that outputs hold and `expectBody` looks at.
 const OUTPUT_BYTES = 64 * 1024;
 const LOOK_BYTES = 4 * 1024 * 1024;
 const FIRST_PAUSE_MS = 500;

@@ -24,5 +24,5 @@ export const powershellRun: TaskKindHandler<Schemas["TaskParamsPowershellRun"]> 
   },
 };
 
-/** No profile, as it is the machine's and not the task's; no prompts, as nobody would answer. */
+/** No profile, as it is the machine's and not the task's; no prompts, as no one would answer. */
 export const powershellArgs = (file: string): string[] => ["-NoLogo", "-NoProfile", "-NonInteractive", "-File", file];

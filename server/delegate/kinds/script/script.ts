@@ -9,7 +9,7 @@ const MAX_VALUE = 16 * 1024;
 
 type ScriptParams = Pick<Schemas["TaskParamsShellRun"], "env" | "source" | "keep">;
 
-/** What kinds that run a script share: its files, variables, outputs and what is kept. A file that is missing at the end fails it. */
+/** The part that script kinds share: files, variables, outputs and artefacts. A file that is missing at the end fails the task. */
 export async function runScript(
   program: string,
   args: readonly string[],

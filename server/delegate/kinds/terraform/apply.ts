@@ -2,7 +2,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Terraform } from "./terraform.ts";
 
-/** Without a backend the state would go with the task's folder, and nobody would know any more what has been made. */
+/** Without a backend the state would go with the task's folder, and the record of what was made would be lost. */
 export async function refuseLostState(terraform: Terraform): Promise<Failure | undefined> {
   if (await terraform.backend()) return undefined;
   return stop(

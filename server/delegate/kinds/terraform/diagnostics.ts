@@ -15,10 +15,10 @@ export interface Diagnostic {
   range?: { filename: string; start: { line: number } };
 }
 
-// What begins is told again when it has ended.
+// The start of a step is skipped, as its end is logged too.
 const SILENT = new Set(["version", "refresh_start", "log"]);
 
-/** A line of `terraform -json` as people read it; a line that is none is theirs already. */
+/** A line of `terraform -json` in words; any other line is unchanged. */
 export function readUi(line: string): { text: string[]; diagnostic?: Diagnostic } {
   let message: UiMessage;
   try {

@@ -15,10 +15,10 @@ export interface Counts {
   delete: number;
 }
 
-// Far more than any plan that somebody has looked at.
+// Far more than any plan that a person can review.
 const SHOWN = 10;
 
-/** The changes of a plan's JSON form; what is only read, or left as it is, is none. */
+/** The changes in a plan's JSON form, without reads and unchanged resources. */
 export function changesOf(plan: {
   resource_changes?: { address: string; mode?: string; type: string; change: { actions: string[] } }[];
 }): ResourceChange[] {
@@ -31,7 +31,7 @@ export function changesOf(plan: {
   });
 }
 
-/** As Terraform counts: a replacement is one more and one less. */
+/** As Terraform counts: a replacement is one addition and one destruction. */
 export function countOf(changes: readonly ResourceChange[]): Counts {
   const of = (...actions: ResourceChange["action"][]) =>
     changes.filter(({ action }) => actions.includes(action)).length;
@@ -39,7 +39,7 @@ export function countOf(changes: readonly ResourceChange[]): Counts {
 }
 
 /**
- * Everything in a plan that a policy does not allow, in words; none: the plan may go on. A replacement counts as a delete and not as a
+ * Everything in a plan that a policy does not allow, in words; empty when it may be applied. A replacement counts as a delete and not as a
  * create, and who denies deletes denies replacements.
  */
 export function violations(changes: readonly ResourceChange[], policy: Policy): string[] {
@@ -72,7 +72,7 @@ export function violations(changes: readonly ResourceChange[], policy: Policy): 
 const shown = (names: readonly string[]) =>
   `${names.slice(0, SHOWN).join(", ")}${names.length > SHOWN ? ` and ${names.length - SHOWN} more` : ""}`;
 
-/** `*` stands for any text; without backtracking, so that no pattern is slow. */
+/** `*` matches any text; without backtracking, so that no pattern is slow. */
 function matches(glob: string, text: string): boolean {
   const [first = "", ...rest] = glob.split("*");
   if (rest.length === 0) return glob === text;

@@ -15,7 +15,7 @@ const HOW =
   "install Terraform 1.4 or newer (https://developer.hashicorp.com/terraform/install) on the delegate's PATH, or use the delegate's image, which has it";
 // What a plan or the outputs of a state may have in JSON.
 const MAX_JSON = 64 * 1024 * 1024;
-/** They would change what is run, or where its state is looked for. */
+/** They would change what is run, or where its state is. */
 const OURS = /^TF_(CLI_ARGS.*|DATA_DIR|WORKSPACE|INPUT|IN_AUTOMATION|CLI_CONFIG_FILE|REATTACH_PROVIDERS)$/;
 
 // Its help needs no home, and no look for newer versions.

@@ -15,7 +15,7 @@ export interface Judged {
   shift: number | null;
   u?: number;
   z?: number;
-  /** Probability of what was seen, if canary and baseline were the same. */
+  /** Probability of the measured difference, if canary and baseline were the same. */
   p?: number;
   exact?: boolean;
 }

@@ -14,7 +14,7 @@ const BROKEN = /^Err|(Error|BackOff)$/;
 
 export const pod: HealthCheck = (object) => {
   const { spec = {}, status = {} } = object;
-  // One that prepares the pod may fail and be tried again while it is pending: only those that are to stay tell of its health.
+  // An init container may fail and be retried while the pod is pending: only the other containers count for its health.
   const containers: ContainerStatus[] = status.containerStatuses ?? [];
   const always = spec.restartPolicy === "Always";
   if (always) {

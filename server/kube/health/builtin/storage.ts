@@ -42,7 +42,7 @@ const cephObjectStore: HealthCheck = ({ status }) => {
   return health(verdict, info?.endpoint ? `${message} - endpoint: ${info.endpoint}` : message);
 };
 
-/** MinIO's states are sentences; those that nobody can wait away are named. */
+/** MinIO's states are sentences; those that waiting does not mend are named. */
 const BROKEN_TENANT = [
   "Statefulset not controlled by operator",
   "Another MinIO Tenant already exists in the namespace",

@@ -73,7 +73,7 @@ const ownPhase: HealthCheck = ({ status }) => {
 };
 const rollout = firstOf(notObserved, ownPhase, failed, when(isPaused, "Suspended", "Rollout is paused"), concluded);
 
-/** Spot's copy: without conditions it counts for nothing, and what is not said to be wrong is well. */
+/** Spot's copy: without conditions it does not count, and without an error it is healthy. */
 const spotDeployment: HealthCheck = (object) => {
   if (!object.status?.conditions) return undefined;
   for (const { type, status, reason, message } of conditionsOf(object)) {

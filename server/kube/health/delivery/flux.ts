@@ -9,7 +9,7 @@ interface Votes {
   good?: readonly string[];
   /** The status of Ready that means "working on it", together with Reconciling. */
   busy?: "Unknown" | "False";
-  /** Reasons of Reconciling that count; all of them when left out. */
+  /** Reasons of Reconciling that count; by default all. */
   reasons?: readonly string[];
   /** What two signs of work mean. */
   working?: "Progressing" | "Degraded";

@@ -15,7 +15,7 @@ interface Workload {
   badly: string;
 }
 
-/** Kruise's workloads roll out in partitions, and stop at each until somebody goes on. */
+/** Kruise's workloads roll out in partitions, and stop at each until a person continues. */
 const workload =
   ({ name, rolling, paused, held, good, bad, badly }: Workload): HealthCheck =>
   (object) => {

@@ -8,7 +8,7 @@ const failedUpgrade = ({ metadata }: KubeObject): boolean =>
 interface Flow {
   paused?: readonly string[];
   name: string;
-  /** What is said when a condition is False; left out, the condition's own words. */
+  /** The message when a condition is False; by default the condition's own. */
   unhealthy?: string;
   /** Numaplane upgrades these step by step. */
   progressive?: boolean;
@@ -37,12 +37,12 @@ interface Child {
   name?: string;
   /** The only reason of a child's failure that counts; without it all do. */
   failure?: string;
-  /** The condition that tells of a pause. */
+  /** The condition that reports a pause. */
   pause?: string;
   /** Whether it is upgraded step by step. */
   progressive?: boolean;
 }
-/** Numaplane's rollouts: an upgrade under way, then what came of it, then a pause, then the child. */
+/** Numaplane's rollouts: an upgrade in progress, then its result, then a pause, then the child. */
 const rollout = ({ name, failure, pause, progressive = true }: Child): HealthCheck =>
   firstOf(
     when((object) => !object.status || !observed(object), "Progressing", "Not yet reconciled"),

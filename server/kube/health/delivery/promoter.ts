@@ -115,7 +115,7 @@ function tally({ commitStatuses = [] }: Commit): { text: string; pending: number
   return { text, pending: pending.length, failed: failed.length };
 }
 
-/** Which commit is missing. What the hydrator noted stands for a proposal in one of several environments, see `proposal`. */
+/** Which commit is missing. The hydrator's note means a proposal in one of several environments, see `proposal`. */
 function missing(
   { active, proposed }: Omit<Environment, "branch">,
   where: string,

@@ -1,7 +1,7 @@
 import { type Checks, conditions, each, findCondition, firstOf, phases, waiting, when } from "../rules.ts";
 import { type HealthCheck, health } from "../types.ts";
 
-/** Strimzi has a condition of its own for what is wrong. */
+/** Strimzi has a condition of its own for errors. */
 const strimzi = (name: string): HealthCheck =>
   firstOf(
     conditions(["NotReady", "True", "Degraded"], ["Ready", "True", "Healthy", ""]),

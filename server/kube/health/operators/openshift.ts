@@ -26,7 +26,7 @@ const route: HealthCheck = ({ status }) => {
 const line = (c: Condition, i: number) => `${i + 1}: ${c.type ?? "condition"} | ${c.status ?? "Unknown"}\n`;
 const listed = (list: readonly Condition[]) => list.map(line).join("");
 
-/** An operator that is there and waits for somebody to approve its upgrade is well. */
+/** An operator that is there and waits for approval of its upgrade is healthy. */
 function awaitsApproval({ spec, status }: KubeObject, list: readonly Condition[]): boolean {
   const waits = list.some(
     (c) => c.type === "InstallPlanPending" && c.status === "True" && c.reason === "RequiresApproval",

@@ -18,7 +18,7 @@ export function isEmpty(value: Value): boolean {
 
 const wrap = (value: bigint): bigint => BigInt.asIntN(64, value);
 
-/** Anything as an int64: what is no number is 0. */
+/** Anything as an int64; 0 for anything but a number. */
 export function asInt(value: Value): bigint {
   if (typeof value === "bigint") return wrap(value);
   if (typeof value === "number") return Number.isFinite(value) ? wrap(BigInt(Math.trunc(value))) : 0n;

@@ -50,7 +50,7 @@ function derivePassword(counter: bigint, type: string, password: string, user: s
   return [...template].map((letter, i) => CHARACTERS[letter]![seed[i + 1]! % CHARACTERS[letter]!.length]).join("");
 }
 
-/** What is another value each time a set is looked at would change its applications each time. */
+/** Functions whose result differs at each look: they would change a set's applications each time. */
 const unsettled = (name: string): Callable =>
   fn("a*", () => {
     throw new TemplateError(

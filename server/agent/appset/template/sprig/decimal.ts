@@ -43,7 +43,7 @@ const OPERATIONS = {
   div: divided,
 };
 
-// Each makes the result longer by up to 650 digits, and nobody writes more.
+// Each makes the result longer by up to 650 digits; real templates use fewer.
 const MOST = 100;
 
 /** Numbers taken together one after the other, as decimals: 0.1 and 0.2 make 0.3. */

@@ -120,7 +120,7 @@ const LISTS_BOTH = [
   ),
 ];
 
-/** Fills a map from another one, maps in it too; with `over` what is there is replaced, too. */
+/** Fills a map from another one, maps in it too; with `over` existing values are replaced, too. */
 function merge(into: ValueMap, from: ValueMap, over: boolean, depth = 0): ValueMap {
   if (depth > 100) throw new TemplateError("maps are nested too deeply");
   for (const [key, value] of from) {

@@ -8,7 +8,7 @@ import { TemplateError } from "../value.ts";
 
 export { expand, type Match } from "../../../../base/lang/go-pattern.ts";
 
-/** An expression that is too much: other than one that is none, nobody may take it for one that does not fit. */
+/** An expression beyond the bounds. It is an error, and must not be taken for one that does not match. */
 export class PatternTooMuch extends TemplateError {}
 
 /** Every match of an expression in Go's syntax; what is wrong with it is an error of the template. */

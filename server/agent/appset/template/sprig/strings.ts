@@ -142,7 +142,7 @@ const regexSplit = fn("ssi", ([pattern, content, count]) => {
   return [...parts, content.slice(from)];
 });
 const mustRegexMatch = fn("ss", ([pattern, content]) => findAll(pattern, content).length > 0);
-// An expression that is none matches nothing, as it is there.
+// A malformed expression matches nothing, as it does there.
 const regexMatch = fn("ss", (args, budget) => {
   try {
     return mustRegexMatch.run(args, budget);

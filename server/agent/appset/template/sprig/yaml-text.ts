@@ -6,7 +6,7 @@ const OCTAL = /^[-+]?0[oO][0-7_]+$/;
 const SPECIAL = /[^\n\x20-\x7e\x85\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u;
 const LAYOUT = { indentSeq: false, lineWidth: 0, doubleQuotedAsJSON: true };
 
-/** A value as Go's library writes it: texts that would be something else stand in double quotes, others that need quotes in single ones. */
+/** A value as Go's library writes it: texts that would be read as another type are in double quotes, others that need quotes in single ones. */
 export function yamlText(value: unknown): string {
   const document = new Document(value, { version: "1.1", aliasDuplicateObjects: false });
   visitNodes(document, {

@@ -29,7 +29,7 @@ const MAX_PODS = 100_000;
 const NODES: Resource = { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
 const PODS: Resource = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
 
-/** The nodes of the clusters with what is asked of them: sums alone are kept, for some minutes. */
+/** The nodes of the clusters and the resources requested on them. Only sums are kept, for some minutes. */
 export class Hosts {
   readonly #known = new Map<string, { at: number; hosts: Promise<ReadonlyMap<string, Host>> }>();
   readonly #now: () => number;

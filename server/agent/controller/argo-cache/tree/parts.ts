@@ -31,7 +31,7 @@ export function partsOf(app: Application, destination: Destination, { wanted, ve
     const refused = destination.refuse?.(target.object, target.resource);
     const own = destination.live.get(target.key, label);
     const live = refused ? undefined : (own ?? unlabelled.get(target.key));
-    // What has not been compared yet is not called different.
+    // An object that was not compared yet does not count as different.
     const modified = live === undefined || live !== own || verdicts.get(target, live) === false;
     parts.set(target.key, { key: target.key, target, ...(live ? { live } : {}), hook: false, modified });
   }

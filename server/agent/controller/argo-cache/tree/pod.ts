@@ -28,7 +28,7 @@ interface Container {
   resources?: { requests?: Record<string, unknown> };
 }
 
-/** What comes from a cluster may be of any shape. */
+/** Objects of a cluster may have any shape. */
 const list = <T>(value: unknown): T[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
 

@@ -10,7 +10,7 @@ import type { HostInfo } from "./hosts.ts";
 import { missingNode, nodeOf, type ResourceNode, type ResourceRef, refOf } from "./node.ts";
 import type { Part } from "./parts.ts";
 
-/** What an application deployed and what came of that, in the form that argocd-server reads. */
+/** The objects of an application and their children, in the form that argocd-server reads. */
 export interface ApplicationTree {
   nodes?: ResourceNode[];
   orphanedNodes?: ResourceNode[];
@@ -53,7 +53,7 @@ const MAX_READ = 100;
 const MAX_ORPHANS = 500;
 const READERS = 6;
 
-/** What of the namespace belongs to no application, and what came of that; `found` has the metadata alone. */
+/** The orphans of the namespace and their children; `found` has the metadata only. */
 export async function orphanNodes(look: Look, found: readonly KubeObject[]): Promise<ResourceNode[]> {
   const { client } = look.destination;
   const roots = found.slice(0, MAX_ORPHANS);
@@ -113,7 +113,7 @@ async function nodesOf(
   return { nodes, objects };
 }
 
-/** What the project does not permit is not shown, nor what came of it. */
+/** Objects that the project does not permit are not shown, nor their children. */
 function permitted(
   destination: Destination,
   roots: readonly KubeObject[],

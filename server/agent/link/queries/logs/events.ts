@@ -21,7 +21,7 @@ const MAX_LOOKED = 5_000;
 const MAX_NAMESPACES = 20;
 const MESSAGE = 2_048;
 
-/** What Kubernetes tells of an application's objects, of what came of them, and of the application itself; the newest first. */
+/** The Kubernetes events of an application, its objects and their children; the newest first. */
 export const applicationEvents: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applications");
   if (found.kind !== "done") return found;
@@ -33,7 +33,7 @@ export const applicationEvents: Read = async (tc, task) => {
     const { app, deps, destination } = readOnlyContext;
     const about = new Set([...parts.value.objects, app].map(({ metadata }) => metadata.uid));
     const looks = [
-      // Of what is in no namespace Kubernetes tells in `default`.
+      // Events of cluster-wide objects are in `default`.
       ...[...new Set(parts.value.objects.map(({ metadata }) => metadata.namespace ?? "default"))].map((namespace) => ({
         client: destination.client,
         namespace,

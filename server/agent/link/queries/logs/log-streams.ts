@@ -81,7 +81,7 @@ async function copy(
     void tell("system", `${pod}/${container}: ${body.message}`);
     return body;
   }
-  /** When the line that is read now was written; what goes on with it has no time of its own. */
+  /** The time of the present line; its continuations have none of their own. */
   let begun: { at?: string } | undefined;
   const line = async (text: string, ends = true) => {
     const [, at, own = text] = (!begun && /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(text)) || [];
@@ -136,14 +136,14 @@ async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undef
   const part = key && (await findPart(app, destination, key));
   if (part && part.kind !== "done") return part;
   const isPod = (object: KubeObject) => object.kind === "Pod" && object.apiVersion === "v1";
-  // Who may see a Pod that is nobody's may not read what it writes by that alone.
+  // The right to see a Pod without an owner does not give the right to read its logs.
   if (part && isPod(part.value.object))
     return done({ items: [part.value.object], client: part.value.unowned ? writer : client });
   const parts = await partsOf(readOnlyContext);
   if (parts.kind !== "done") return parts;
   const { objects, parents } = parts.value;
   const within = new Set([part?.value.object.metadata.uid]);
-  // Parents come before what came of them.
+  // Parents come before their children.
   const mine = part
     ? objects.filter((one) => parents.get(one)?.some((uid) => within.has(uid)) && within.add(one.metadata.uid))
     : objects;

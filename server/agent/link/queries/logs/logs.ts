@@ -7,7 +7,7 @@ import { sendResult } from "../../../../link/result.ts";
 import type { Session } from "../../../../link/session.ts";
 import type { LinkContext } from "../task.ts";
 
-/** Each has a connection to the API server for as long as somebody reads. */
+/** Each has a connection to the API server for as long as there is a reader. */
 const MAX_TASKS = 8;
 /** Of one tenant, so that the others can read too. */
 const MAX_OF_TENANT = 6;
@@ -25,7 +25,7 @@ function tenantIn(scope = "-/-", { params }: WorkerTask): string | undefined {
   return tenant && tenant !== "-" ? tenant : undefined;
 }
 
-/** Logs that are being read: like questions, but each goes on for as long as somebody reads. */
+/** Logs that are being read: like questions, but each goes on for as long as there is a reader. */
 export class LogTasks {
   readonly #running = new Map<string, Reader>();
 
@@ -33,7 +33,7 @@ export class LogTasks {
     return this.#running.size;
   }
 
-  /** Ends one; false when there is none. */
+  /** Ends a reading; false when there is none. */
   cancel(task: string): boolean {
     this.#running.get(task)?.abort.abort();
     return this.#running.has(task);

@@ -1,6 +1,6 @@
 /**
  * A text in pieces of which none is longer than `most` as it stands in JSON, where a control character is six; none ends within a character. A
- * piece is one message on its way: cut there, it would be no JSON any more.
+ * piece is one message; cut within a character it would no longer be JSON.
  */
 export function* pieces(text: string, most: number): Generator<string> {
   let [from, length] = [0, 0];

@@ -21,7 +21,7 @@ export async function orphansIn(readOnlyContext: ReadOnlyContext): Promise<Outco
   );
 }
 
-/** One of them, to be looked at; what is none of them is told apart from what is not there by nobody. */
+/** One of them, to be looked at. An object that is not an orphan is answered like a missing one. */
 export async function findOrphan(readOnlyContext: ReadOnlyContext, key: ResourceKey): Promise<Outcome<KubeObject>> {
   const { app, destination, project, reads } = readOnlyContext;
   const none = stop(NOT_PART, `${key.kind} ${key.name} is not part of application ${app.metadata.name}`);
@@ -30,7 +30,7 @@ export async function findOrphan(readOnlyContext: ReadOnlyContext, key: Resource
   const resource = await findKind(destination.client, key);
   if (resource.kind !== "done") return resource;
   if (!mayBeOrphaned(destination, resource.value)) return none;
-  // Where the project has an account, what belongs to nobody is shown to whom that account would show it.
+  // Where the project has an account, an orphan is shown only if that account may read it.
   const account = destination.writer.config.impersonate;
   const eyes =
     destination.writer !== destination.client && account ? reads.as(destination, account) : destination.client;
@@ -46,6 +46,6 @@ async function applications({ deps }: ReadOnlyContext): Promise<Outcome<(name: s
   const all = await deps.home.list(RESOURCES.application, { namespace: deps.namespace });
   if (all.kind !== "done") return all;
   const names = new Set(all.value.items.map(({ metadata }) => metadata.name));
-  // Applications in other namespaces (`namespace_name`) are not listed here: what is marked as theirs is nobody's orphan.
+  // Applications in other namespaces (`namespace_name`) are not listed here: what is marked as theirs is no orphan.
   return done((name) => names.has(name) || name.includes("_"));
 }

@@ -21,7 +21,7 @@ const MAX_NODES = 2_000;
 const MAX_ORPHANS = 500;
 const PARALLEL = 6;
 
-/** What an application deployed, and what came of that. */
+/** The objects of an application and their children. */
 export const applicationTree: Read = async (tc, task) => {
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
@@ -57,11 +57,11 @@ export const applicationTree: Read = async (tc, task) => {
 interface Root {
   row?: ResourceStatus;
   object?: KubeObject;
-  /** Nobody has it yet, and an account writes for the project: what came of it may be more than that account sees. */
+  /** It has no owner yet, and an account writes for the project: its children may be more than that account sees. */
   unowned?: boolean;
 }
 
-/** The roots of which it is shown what came of them. */
+/** The roots whose children are shown. */
 export const parentsIn = (roots: ReadonlyMap<string, Root>): KubeObject[] =>
   [...roots.values()].flatMap(({ object, unowned }) => (object && !unowned ? object : []));
 
@@ -84,7 +84,7 @@ function rootNode(
   }) as Node;
 }
 
-/** What Git describes and what is still there of before, with what each is now; hooks too. */
+/** Git's objects and former ones that still exist, each with its live state; hooks too. */
 export async function rootsOf(
   { app, destination }: ReadOnlyContext,
   below: Below,

@@ -95,7 +95,7 @@ async function carryOut(
   }
 }
 
-/** Until the caller has taken what was written, or has left. */
+/** Resolves when the caller has taken the written bytes, or has left. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {

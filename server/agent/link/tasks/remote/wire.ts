@@ -7,10 +7,10 @@ export interface Call {
   question: Question;
 }
 
-/** An answer is a row of frames: log lines, signs of life, and one end. Each is sealed with its number, so none can be left out or moved. */
+/** An answer is a sequence of frames: log lines, signs of life, and one end. Each is sealed with its number, so none can be dropped or moved. */
 export type Frame = { line: [stream: "system" | "stdout", text: string] } | { alive: true } | { end: unknown };
 
-/** A call is taken for this long after it was made. */
+/** A call is accepted for this long after it was made. */
 export const FRESH_MS = 300_000;
 export const MAX_CALL_BYTES = 1_000_000;
 /** The largest answers have 4 MB of text; written as JSON it grows. */
