@@ -1,3 +1,4 @@
+import { beginning } from "../../../base/lang/beginning.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { imagesOf } from "./summary.ts";
 
@@ -69,7 +70,7 @@ function toWorkload(object: KubeObject): Workload | undefined {
 
 function versionOf({ metadata, spec }: Loose): string | undefined {
   const text = spec?.template?.metadata?.labels?.[VERSION] ?? metadata.labels?.[VERSION];
-  return typeof text === "string" ? text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "") : undefined;
+  return typeof text === "string" ? beginning(text, LONGEST) : undefined;
 }
 
 const number = (value: unknown): number =>

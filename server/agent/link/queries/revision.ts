@@ -1,3 +1,4 @@
+import { beginning } from "../../../base/lang/beginning.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Application, revisionsOf, sourcesOf } from "../../controller/application.ts";
 import { projectOf } from "../../controller/projects.ts";
@@ -28,7 +29,7 @@ export const applicationRevision: Read = async (tc, task) => {
     const { message, tags, ...rest } = info.value;
     return done({
       ...rest,
-      ...(message ? { message: message.slice(0, MAX_MESSAGE) } : {}),
+      ...(message ? { message: beginning(message, MAX_MESSAGE) } : {}),
       ...(tags?.length ? { tags: tags.slice(0, MOST_TAGS) } : {}),
     });
   });

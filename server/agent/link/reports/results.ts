@@ -1,4 +1,5 @@
 import type { Schemas } from "../../../../openapi/client.ts";
+import { beginning } from "../../../base/lang/beginning.ts";
 import { defined } from "../deliveries/spec.ts";
 
 type Result = Schemas["OperationResult"];
@@ -36,7 +37,7 @@ function outcomeOf({ status, hookPhase, message }: Loose): Result["outcome"] {
 }
 
 function toResult(one: Loose): Result {
-  const message = typeof one.message === "string" ? one.message.slice(0, LONGEST_MESSAGE) : "";
+  const message = typeof one.message === "string" ? beginning(one.message, LONGEST_MESSAGE) : "";
   return defined({
     group: one.group ? String(one.group) : undefined,
     kind: one.kind,

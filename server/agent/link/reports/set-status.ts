@@ -1,4 +1,5 @@
 import type { Schemas } from "../../../../openapi/client.ts";
+import { beginning } from "../../../base/lang/beginning.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { setOf } from "../../appset/reconcile/application.ts";
 import { defined } from "../deliveries/spec.ts";
@@ -49,7 +50,7 @@ export function toSetStatus(set: KubeObject, made: readonly MadeApplication[]): 
   return defined({
     observedGeneration: speaksOfNewest(set, status) ? Number(set.metadata.annotations?.[MARK.generation]) : undefined,
     health: status.health
-      ? defined({ status: among(HEALTH, health.status) ?? "Unknown", message: text(health.message)?.slice(0, TEXT) })
+      ? defined({ status: among(HEALTH, health.status) ?? "Unknown", message: cut(health.message) })
       : undefined,
     conditions: conditions.length ? conditions : undefined,
     applications: applicationsOf(status, made),
@@ -78,7 +79,7 @@ function applicationsOf(status: Json, made: readonly MadeApplication[]): Made[] 
         // One that no step names is in none.
         step: step && step.step !== "-1" ? text(step.step) : undefined,
         state: step && among(STATE, step.status),
-        message: step && text(step.message)?.slice(0, TEXT),
+        message: step && cut(step.message),
       }) as Made;
     });
 }
@@ -97,7 +98,7 @@ function toCondition(value: unknown) {
     type: text(type) ?? "Unknown",
     status: among(["True", "False", "Unknown"], status) ?? "Unknown",
     reason: text(reason) ?? text(type) ?? "Unknown",
-    message: (text(message) ?? "").slice(0, 4_096),
+    message: beginning(text(message) ?? "", 4_096),
     lastTransitionTime: Number.isFinite(Date.parse(String(lastTransitionTime)))
       ? String(lastTransitionTime)
       : "1970-01-01T00:00:00Z",
@@ -107,5 +108,9 @@ function toCondition(value: unknown) {
 const json = (value: unknown): Json => (value !== null && typeof value === "object" ? (value as Json) : {});
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+const cut = (value: unknown) => {
+  const whole = text(value);
+  return whole && beginning(whole, TEXT);
+};
 const among = (allowed: readonly string[], value: unknown) =>
   allowed.includes(value as string) ? (value as string) : undefined;

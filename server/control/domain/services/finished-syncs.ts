@@ -1,3 +1,4 @@
+import { beginning } from "../../../base/lang/beginning.ts";
 import type { Schemas } from "../nouns.ts";
 
 type Status = Schemas["ApplicationStatus"];
@@ -84,9 +85,8 @@ function ofOperation(before: Status, { operation }: Status): FinishedSync | unde
   };
 }
 
-/** The beginning of a text. Half of a sign, as of an emoji that is cut in two, is no text for the database. */
 const cut = (text: string | undefined, longest = LONGEST_TEXT): string | undefined =>
-  text?.slice(0, longest).replace(/[\ud800-\udbff]$/, "");
+  text === undefined ? undefined : beginning(text, longest);
 
 /** A time that every part of the service can read; an agent's clock or program may say anything. */
 function time(text: string | undefined): string | undefined {
