@@ -3518,7 +3518,7 @@ export interface components {
             /** @description Replacements count as deletes. */
             maxDelete?: number;
             deny?: {
-                /** @description Resource types; `*` matches any text. */
+                /** @description Resource types; `*` stands for any text. */
                 types: string[];
                 /** @description None: all of them. Who denies `delete` denies `replace`. */
                 actions?: ("create" | "update" | "delete" | "replace")[];
