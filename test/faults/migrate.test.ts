@@ -66,6 +66,7 @@ interface Left {
   syncPolicy?: object;
   kind?: string;
   status?: object;
+  finalizers?: string[];
 }
 async function application(name: string, status: string, left: Left = {}): Promise<void> {
   const { syncPolicy, kind = "ConfigMap" } = left;
@@ -76,7 +77,7 @@ async function application(name: string, status: string, left: Left = {}): Promi
     await kube.create(RESOURCES.application, {
       apiVersion: "argoproj.io/v1alpha1",
       kind: "Application",
-      metadata: { name, namespace: OWN },
+      metadata: { name, namespace: OWN, ...(left.finalizers ? { finalizers: left.finalizers } : {}) },
       spec: { project: "default", source, destination, ...(syncPolicy ? { syncPolicy } : {}) },
       status: { resources, sync: { status, comparedTo: { source, destination } }, ...left.status },
     }),
@@ -193,6 +194,23 @@ test("a sync that Argo CD has begun is told as one that goes on, and is no chang
   expect([exit, JSON.parse(out).changes]).toEqual([
     0,
     [{ application: "open", object: "Application open", change: "sync: goes on, as with Argo CD", when: "at once" }],
+  ]);
+}, 60_000);
+
+test("a deletion in progress is told as one that goes on, and is no change", async () => {
+  await application("going", "Synced", { finalizers: ["resources-finalizer.argocd.argoproj.io"] });
+  must(await kube.delete(RESOURCES.application, OWN, "going"));
+  const { exit, out } = await check("going", "-o", "json");
+  expect([exit, JSON.parse(out).changes]).toEqual([
+    0,
+    [
+      {
+        application: "going",
+        object: "Application going",
+        change: "deletion: goes on, as with Argo CD",
+        when: "at once",
+      },
+    ],
   ]);
 }, 60_000);
 

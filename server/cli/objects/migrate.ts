@@ -88,11 +88,12 @@ type Found = {
   writes: number;
 };
 
-/** What either engine would do, or nobody. */
-const HARMLESS = ["status", "goes on"];
+/** Changes that both engines would make, or neither. */
+const HARMLESS = ["status", "goes on", "deletion"];
 const WORDS: Partial<Record<string, string>> = {
   sync: "sync: begins, with its hooks",
   "goes on": "sync: goes on, as with Argo CD",
+  deletion: "deletion: goes on, as with Argo CD",
 };
 
 async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {

@@ -21,24 +21,27 @@ export interface Differing {
   object: string;
   /**
    * `sync`: the engine would begin a sync, with its hooks. `goes on`: it would go on with the one that Argo CD has begun or was asked for.
-   * `status`: Argo CD says OutOfSync, Outpost finds nothing to write.
+   * `status`: Argo CD says OutOfSync, Outpost finds nothing to write. `deletion`: the application is being deleted, and either engine deletes
+   * its objects if its finalizer asks for it.
    */
-  change: "create" | "update" | "delete" | "status" | "sync" | "goes on";
+  change: "create" | "update" | "delete" | "status" | "sync" | "goes on" | "deletion";
   /** Pointers of the fields that would be written. */
   fields: string[];
   /** Whether the engine writes it as soon as it has started. */
   atOnce: boolean;
 }
 
-/** What one look has found; nothing of an application that is left alone, or is being deleted by either engine. */
+/** What one look has found; nothing of an application that is left alone. */
 export type Looked =
   | { readonly kind: "nothing" }
+  | { readonly kind: "deletion" }
   | { readonly kind: "unknown"; readonly why: string }
   | { readonly kind: "differs"; readonly look: Seen; readonly decided: Decided };
 
 /** The controller's look at an application, phase by phase, up to its decision. */
 export async function firstLook(deps: Deps, app: Application): Promise<Looked> {
-  if (skips(app) || app.metadata.deletionTimestamp) return { kind: "nothing" };
+  if (skips(app)) return { kind: "nothing" };
+  if (app.metadata.deletionTimestamp) return { kind: "deletion" };
   const report = new Report(deps, instanceOf(app, deps.namespace));
   const ended = (): Looked => {
     const [why] = report.conditions;

@@ -71,7 +71,8 @@ export async function checkMigration(ask: MigrationAsk): Promise<Outcome<Migrati
           const differing = await differingOf(app, looked);
           found.differing.push(...differing);
           if (differing.length && isBehind(app, looked)) found.behind.push(instance(app));
-        } else if (looked.kind === "unknown")
+        } else if (looked.kind === "deletion") found.differing.push(deletionOf(instance(app)));
+        else if (looked.kind === "unknown")
           (isUnknownThere(app) ? found.neither : found.failed).push(`Application ${instance(app)}: ${looked.why}`);
       });
       if (applications.length === 0) await lookAtSets(ctx, { deps, providers: providersOf(env) }, found);
@@ -82,6 +83,14 @@ export async function checkMigration(ask: MigrationAsk): Promise<Outcome<Migrati
     await client.close();
   }
 }
+
+const deletionOf = (application: string): Differing => ({
+  application,
+  object: `Application ${application}`,
+  change: "deletion",
+  fields: [],
+  atOnce: true,
+});
 
 /** What the sets would make of their applications. */
 async function lookAtSets(ctx: AgentContext, ask: Omit<SetsAsk, "clusters">, found: Migration): Promise<void> {
