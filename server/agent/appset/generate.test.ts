@@ -190,6 +190,22 @@ test.each<[string, ApplicationSetSpec, string[]]>([
     ["y2"],
   ],
   [
+    "a merge without Go's syntax, in which a value that is no text stays unfilled",
+    spec(
+      [
+        {
+          merge: {
+            mergeKeys: ["a"],
+            generators: [{ list: { elements: [], elementsYaml: "[{a: x, on: true}]" } }, list({ a: "x", b: "y" })],
+          },
+        },
+      ],
+      "{{a}}-{{b}}-{{on}}",
+      fast,
+    ),
+    ["x-y-{{on}}"],
+  ],
+  [
     "only what fits a selector",
     spec(
       [

@@ -81,7 +81,7 @@ export async function merge(
     for (const other of others) {
       const over = other.get(key);
       if (!over) continue;
-      result = context.how.goTemplate ? overlay(result, over) : new Map([...asTexts(result), ...asTexts(over)]);
+      result = context.how.goTemplate ? overlay(result, over) : new Map([...result, ...over]);
     }
     merged.push(result);
   }
