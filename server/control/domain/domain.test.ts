@@ -71,6 +71,8 @@ test("what the contract says of the nouns is found in it", () => {
     { path: ["source", "repository"], to: "repositories" },
     { path: ["sources", "*", "repository"], to: "repositories" },
     { path: ["destination", "cluster"], to: "clusters" },
+    { path: ["service"], to: "services" },
+    { path: ["environment"], to: "environments" },
   ]);
   const spec = {
     agent: "a",
