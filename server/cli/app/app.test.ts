@@ -50,6 +50,33 @@ test("a tree is drawn with each object below the one it came of", () => {
   ]);
 });
 
+test("logs and events of an object that the application does not have name near candidates", async () => {
+  const refusal = {
+    code: "agent_refused",
+    title: "x",
+    status: 422,
+    detail: "Deployment nope is not part of application web",
+  };
+  const me = person(({ operation }) =>
+    operation === "getApplicationTree"
+      ? {
+          body: {
+            nodes: [node("Deployment", "api", "d", undefined, { group: "apps" }), node("Pod", "api-1", "p", ["d"])],
+          },
+        }
+      : { status: 422, body: refusal },
+  );
+  for (const verb of ["logs", "events"]) {
+    const { exit, err } = await me.types("app", verb, "web", "deploy/nope");
+    expect([exit, err]).toEqual([
+      3,
+      expect.stringContaining("application web has no Deployment nope; it has Deployment/api, Pod/api-1"),
+    ]);
+  }
+  // The object is there, and the agent has another reason.
+  expect((await me.types("app", "logs", "web", "deploy/api")).err).toContain(refusal.detail);
+});
+
 test("a circle of owners is drawn once and ends", () => {
   const tree = { nodes: [node("A", "a", "1", ["1"]), node("B", "b", "2", ["3"]), node("C", "c", "3", ["2"])] };
   expect(drawTree(tree as never, plain)).toContain("A a");

@@ -10,7 +10,7 @@ import type { Io } from "../output/io.ts";
 import type { Api } from "../session/api.ts";
 import { type Session, verb } from "../session/session.ts";
 import { say, showAs, state } from "../show.ts";
-import { parseResource, RESOURCE, withGroup } from "./resource-name.ts";
+import { findResource, type Named, parseResource, RESOURCE, withGroup } from "./resource-name.ts";
 
 type Event = Schemas["ApplicationEvent"];
 type Line = Schemas["ApplicationLogLine"];
@@ -49,7 +49,9 @@ export function logVerbs(app: Command, io: Io): void {
       verb(io, async (s, id: string, resource: string | undefined, { limit, ...given }: Which & { limit: string }) => {
         const api = await s.api();
         const query = { ...(await which(api, id, resource, given)), limit: number("--limit", limit) };
-        const got = await api.call<Schemas["ApplicationEvents"]>("getApplicationEvents", { path: { id }, query });
+        const got = await named({ api, id, of: query }, () =>
+          api.call<Schemas["ApplicationEvents"]>("getApplicationEvents", { path: { id }, query }),
+        );
         if (s.format === "name") for (const event of got.items) s.io.out.write(`${printable(resourceName(event))}\n`);
         else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("no events"));
         else showAs(s, got, () => eventTable(got.items, s.c));
@@ -80,6 +82,26 @@ async function which(api: Api, id: string, resource: string | undefined, flags: 
   return { group, kind, namespace, name };
 }
 
+/** A question about an object. One that the application does not have is answered with near candidates. */
+async function named<T>({ api, id, of }: { api: Api; id: string; of: Which }, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const refused = error instanceof Failure && error.problem?.code === "agent_refused";
+    if (!refused || of.kind === undefined || of.name === undefined) throw error;
+    const { nodes } = await api.call<Schemas["ResourceTree"]>("getApplicationTree", { path: { id } });
+    findResource(defined(of), nodes, id);
+    throw error;
+  }
+}
+
+const defined = ({ group, kind, namespace, name }: Which): Named => ({
+  kind: kind!,
+  name: name!,
+  ...(group === undefined ? {} : { group }),
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
 async function logs(s: Session, id: string, resource: string | undefined, flags: LogFlags): Promise<void> {
   const { timestamps, timeout, tail, follow, container, since, previous } = flags;
   const api = await s.api();
@@ -87,10 +109,9 @@ async function logs(s: Session, id: string, resource: string | undefined, flags:
   const lines = tail === undefined ? undefined : number("--tail", tail);
   const of = await which(api, id, resource, flags);
   const query = { ...of, container, since, previous, follow, tail: lines, timeoutSeconds: seconds };
-  const answer = await api.send(
-    "getApplicationLogs",
-    { path: { id }, query, headers: { accept: "text/event-stream" } },
-    s.io.signal,
+  const headers = { accept: "text/event-stream" };
+  const answer = await named({ api, id, of }, () =>
+    api.send("getApplicationLogs", { path: { id }, query, headers }, s.io.signal),
   );
   let several = false;
   try {
