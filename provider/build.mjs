@@ -41,8 +41,10 @@ const APART = {
 };
 /** The ES modules of the YAML library, from which unused parts (17 KB, mostly its writer) can be left out. Its Node build is CommonJS. */
 const yaml = join(room, "../node_modules/yaml/browser/index.js");
+/** A table of 9 KB that two scripts need. */
+const SHARED = { "openapi/contract/patterns.ts": "patterns.cjs" };
 /** The files of the package that Node reads. */
-export const scripts = ["provider.cjs", ...Object.values(APART)];
+export const scripts = ["provider.cjs", ...Object.values(APART), ...Object.values(SHARED)];
 
 const apart = {
   name: "apart",
@@ -52,6 +54,17 @@ const apart = {
       const [, script] = Object.entries(APART).find(([file]) => path.endsWith(`/${file}`)) ?? [];
       return script ? { path: `./${script}`, external: true } : undefined;
     });
+  },
+};
+
+const shared = {
+  name: "shared",
+  setup({ onResolve }) {
+    for (const [file, script] of Object.entries(SHARED))
+      onResolve({ filter: new RegExp(`/${file.split("/").slice(-2).join("/")}$`) }, () => ({
+        path: `./${script}`,
+        external: true,
+      }));
   },
 };
 
@@ -76,9 +89,17 @@ export async function buildProvider({
     metafile: true,
   };
   const built = await Promise.all([
-    build({ ...common, entryPoints: ["provider/main.ts"], outfile: join(out, "provider.cjs"), plugins: [apart] }),
+    build({
+      ...common,
+      entryPoints: ["provider/main.ts"],
+      outfile: join(out, "provider.cjs"),
+      plugins: [apart, shared],
+    }),
     ...Object.entries(APART).map(([file, script]) =>
-      build({ ...common, entryPoints: [file], outfile: join(out, script), alias: { yaml } }),
+      build({ ...common, entryPoints: [file], outfile: join(out, script), alias: { yaml }, plugins: [shared] }),
+    ),
+    ...Object.entries(SHARED).map(([file, script]) =>
+      build({ ...common, entryPoints: [file], outfile: join(out, script) }),
     ),
   ]);
   const program = join(out, `terraform-provider-outpost_v${version}`);

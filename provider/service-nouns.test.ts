@@ -199,6 +199,7 @@ const SAMPLES: Record<string, Record<string, readonly string[]>> = {
     "source_integrity.git.policies.gpg.keys": ["[]", '["4AEE18F83AFDEB23"]'],
     "signature_keys.key_id": ['"4AEE18F83AFDEB23"'],
     destination_service_accounts: ["[]", '[{ server = "*", default_service_account = "ns:robot" }]'],
+    source_namespaces: ["[]", '["a", "b-*"]'],
     roles: ["[]", '[{ name = "dev", policies = ["p, proj:a:dev, applications, sync, a/*, allow"], groups = ["g"] }]'],
   },
   ApplicationSet: {
@@ -210,6 +211,8 @@ const SAMPLES: Record<string, Record<string, readonly string[]>> = {
     go_template: ["true"],
     go_template_options: ["[]", '["missingkey=error"]'],
     template_patch: ['"spec: {}\\n"'],
+    service: ['"shop"', '"{{ .name }}"'],
+    environment: ['"production"', '"{{ .name }}"'],
     strategy: [
       "{}",
       '{ type = "AllAtOnce" }',

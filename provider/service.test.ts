@@ -178,6 +178,8 @@ const samples: Record<string, readonly string[]> = {
   agent: ["outpost_agent.a.id"],
   argo_project: ['"default"', '"team"'],
   app_project: [],
+  service: ["outpost_service.s.id"],
+  environment: ["outpost_environment.e.id"],
   helm_lookup: ['{ service_account = "reader" }', '{ service_account = "ns:reader" }'],
   adopt: [],
   wait: [],
@@ -229,6 +231,16 @@ const bySuffix: Record<string, readonly string[]> = {
   delete: ['"1h30m"'],
 };
 
+/** What the samples refer to. */
+const PARTS = `
+resource "outpost_agent" "a" { id = "prod" }
+resource "outpost_service" "s" { id = "shop" }
+resource "outpost_environment" "e" {
+  id   = "live"
+  type = "production"
+}
+`;
+
 test("against the service: random applications come true, and the next plan is empty", () =>
   world(async (h) => {
     const seed = Number(process.env.RANDOM_SEED ?? 20_26);
@@ -245,7 +257,7 @@ test("against the service: random applications come true, and the next plan is e
     try {
       for (let done = 0; done < total; done += batch) {
         const hcl = Array.from({ length: batch }, (_, i) => one(`p${i}`)).join("");
-        await h.apply(`resource "outpost_agent" "a" { id = "prod" }\n${hcl}`);
+        await h.apply(`${PARTS}${hcl}`);
         expect(await h.plan()).toEqual([]);
       }
       await h.must("destroy", "-auto-approve");
