@@ -45,3 +45,12 @@ test("a service that does not answer yet keeps no plan of what is to be made", a
   expect((await h.run("plan", "-no-color")).stdout).toContain("1 to add");
   east = await createService();
 });
+
+test("a key that is refused is one error also where the provider names its account", async () => {
+  h.config(
+    provider(east, "old").replace("api_key", 'account = "main"\n  api_key') +
+      ["a", "b", "c"].map((id) => agent(id)).join(""),
+  );
+  const said = await h.fails("apply", "-auto-approve");
+  expect([said.match(/Error: /g), said]).toEqual([["Error: "], expect.stringContaining("rejects the API key")]);
+});

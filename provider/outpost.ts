@@ -1,4 +1,4 @@
-import { Client } from "./client/client.ts";
+import { Client, type Problem } from "./client/client.ts";
 import { plainHttpWarning } from "./client/plain-http.ts";
 import { report } from "./client/problem.ts";
 import { resolveProfile } from "./client/profile.ts";
@@ -50,6 +50,14 @@ const schema: Schema = {
   },
 };
 
+class WrongAccount extends Error {}
+class KeyRefused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
+}
+const isRefused = ({ status }: { status: number }) => status === 401 || status === 403;
+
 function validate(config: ValueMap, diagnostics: Diagnostics, env: NodeJS.ProcessEnv): void {
   const endpoint = stringField(config, "endpoint");
   if (endpoint !== undefined && !/^https?:\/\/[^\s@/]+(\/\S*)?$/.test(endpoint))
@@ -90,9 +98,9 @@ async function configure(
   });
   if (account !== undefined) {
     const me = await client.account({ deadline: Date.now() + 60_000, signal });
-    if (!me.ok) throw new Error(me.problem.detail);
+    if (!me.ok) throw isRefused(me) ? new KeyRefused(me.problem) : new Error(me.problem.detail);
     if (me.body.account !== account)
-      throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
+      throw new WrongAccount(`The API key is of the account ${me.body.account}, not ${account}.`);
   }
   return client;
 }
@@ -106,10 +114,14 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   configure: (config, context) => configure(config, context, env),
   // A key that is refused is one fault, however many resources there are; all else is told where it matters.
   check: async ({ client, signal, diagnostics }) => {
-    const open = await client().catch(() => undefined);
-    const reply = await open?.account({ deadline: Date.now() + KEY_CHECK_MS, signal });
-    if (reply && !reply.ok && (reply.status === 401 || reply.status === 403))
-      report(diagnostics, "Signing in", reply.problem, {});
+    try {
+      const reply = await (await client()).account({ deadline: Date.now() + KEY_CHECK_MS, signal });
+      if (!reply.ok && isRefused(reply)) throw new KeyRefused(reply.problem);
+    } catch (error) {
+      if (error instanceof KeyRefused) report(diagnostics, "Signing in", error.problem, {});
+      else if (error instanceof WrongAccount)
+        diagnostics.error("Another account", error.message, attr(root, "account"));
+    }
   },
   resources: {
     ...resources,

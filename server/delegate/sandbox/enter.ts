@@ -6,14 +6,15 @@
  * tmp: a mount would follow it out of the task's view, so the folder is entered and looked at first.
  *
  *   $1 cover  $2 the attempt's folder  $3 stage  $4 where to start  $5 /proc: `own`, or `closed` where the machine's is shown  $6 `tmp` for an own /tmp
+ *   $7 other folders that every user may write to
  *   then visible folders, --, hidden folders, --, the command
  */
 export const ENTER = `set -e
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-cover=$1 keep=$2 stage=$3 cwd=$4 tmp=$6
+cover=$1 keep=$2 stage=$3 cwd=$4 tmp=$6 places=$7
 [ "$5" = closed ] || mount -t proc -o nosuid,nodev,noexec proc /proc
 proc=$5
-shift 6
+shift 7
 mount -t tmpfs -o mode=0755,size=4m outpost "$stage"
 if [ "$proc" = closed ]; then
   mkfifo -m 600 "$stage/entered" "$stage/closed"
@@ -45,7 +46,7 @@ if [ "$tmp" != "" ]; then
   mount --bind . /tmp
   [ ! -d /var/tmp ] || mount --bind . /var/tmp
 fi
-for shared in /dev/shm /run/lock; do
+for shared in $places; do
   [ ! -d "$shared" ] || mount -t tmpfs -o mode=1777,size=64m,nosuid,nodev outpost "$shared"
 done
 [ ! -d /dev/mqueue ] || mount -t mqueue mqueue /dev/mqueue 2>/dev/null || mount -t tmpfs -o mode=1777,size=4k outpost /dev/mqueue

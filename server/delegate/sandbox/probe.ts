@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chownSync, mkdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../workspace.ts";
-import { SHARED_PLACES } from "./leftovers.ts";
+import { sharedPlaces } from "./leftovers.ts";
 import type { Finding, Sandbox } from "./protection.ts";
 import { tool } from "./ways.ts";
 
@@ -62,8 +62,8 @@ export interface Probed {
 }
 
 /** Each with its own numbers: a task that sees another folder under the name has that for itself. */
-const sharedPlaces = () =>
-  SHARED_PLACES.flatMap((path) => {
+const numberedPlaces = () =>
+  sharedPlaces().flatMap((path) => {
     const stat = statSync(path, { throwIfNoEntry: false });
     return stat ? [`${path}:${stat.dev}:${stat.ino}`] : [];
   });
@@ -96,7 +96,7 @@ export async function probe(sandbox: Sandbox, workDir: string, samples: readonly
       P_PID: String(process.pid),
       P_PIDS: readlinkSync("/proc/self/ns/pid"),
       P_BOUND: String(bound),
-      P_SHARED: sharedPlaces().join(" "),
+      P_SHARED: numberedPlaces().join(" "),
       P_NAME: `outpost-probe-${randomUUID()}`,
       P_PRLIMIT: tool("prlimit"),
     };

@@ -9,12 +9,15 @@ import type { Workspace } from "../workspace.ts";
 import { type Closed, closedOf, shownOf, toolsOf, within } from "./closed.ts";
 import { handed } from "./handed.ts";
 import { rulesWithout } from "./landlock.ts";
-import { removeLeftovers } from "./leftovers.ts";
+import { removeLeftovers, sharedPlaces } from "./leftovers.ts";
 import { blockMetadata } from "./metadata.ts";
 import { handOver, rangeOf, Uids } from "./owners.ts";
 import { probe } from "./probe.ts";
 import type { Finding, RunOptions, Sandbox } from "./protection.ts";
 import { type Place, WAYS, type Way } from "./ways.ts";
+
+/** What `enter.ts` makes a task's own in another way. */
+const OWN = new Set(["/tmp", "/var/tmp", "/dev/mqueue"]);
 
 export interface SandboxOptions {
   mode: SandboxMode;
@@ -100,7 +103,7 @@ class Jail implements Sandbox {
   readonly #options: SandboxOptions;
   readonly #uids = new Uids();
   readonly #active = new Map<string, number>();
-  readonly #fixed: Pick<Place, "workDir" | "cover" | "stage" | "hidden" | "readable" | "ownTmp">;
+  readonly #fixed: Pick<Place, "workDir" | "cover" | "stage" | "hidden" | "readable" | "shared" | "ownTmp">;
   #handing: Promise<void> = Promise.resolve();
 
   constructor(way: Way, options: SandboxOptions) {
@@ -118,7 +121,10 @@ class Jail implements Sandbox {
     const closed = [workDir, ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path));
     const readable = way.name.includes("landlock") ? rulesWithout(closed) : [];
     const ownTmp = ["/tmp", "/var/tmp"].every((tmp) => !`${workDir}/`.startsWith(`${tmp}/`));
-    this.#fixed = { workDir, cover, stage, hidden, readable, ownTmp };
+    const shared = sharedPlaces().filter(
+      (path) => !OWN.has(path) && !/\s/.test(path) && !`${workDir}/`.startsWith(`${path}/`),
+    );
+    this.#fixed = { workDir, cover, stage, hidden, readable, shared, ownTmp };
   }
 
   async enter(workspace: Workspace): Promise<void> {
@@ -128,8 +134,9 @@ class Jail implements Sandbox {
 
   async leave({ uid }: Workspace): Promise<void> {
     if (uid === undefined) return;
-    if (this.way.shares) await removeLeftovers(uid);
-    this.#uids.give(uid);
+    // Files that are left must not become those of the next attempt.
+    if (!this.way.shares || (await removeLeftovers(uid, realpathSync(this.#fixed.workDir)))) this.#uids.give(uid);
+    else this.#options.log.warn({ uid }, "files of a task are left in a shared folder; its user is not used again");
   }
 
   get cannotBuild(): string | undefined {

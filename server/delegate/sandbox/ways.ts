@@ -33,6 +33,8 @@ export interface Place {
   users: number | undefined;
   /** The command builds images: it is root of a namespace of users. */
   builds: boolean;
+  /** Folders that every user may write to, beside /tmp and those of the kernel: a command gets its own. */
+  shared: readonly string[];
   /** /tmp and /var/tmp become the attempt's own. */
   ownTmp: boolean;
 }
@@ -88,7 +90,7 @@ const remapped = (place: Place, ready: readonly string[]) => [
 ];
 const entered = (place: Place, proc: "own" | "closed", as: readonly string[], command: readonly string[]) => [
   ...["/bin/sh", "-c", ENTER, "sh"],
-  ...[place.cover, place.dir, place.stage, place.cwd, proc, place.ownTmp ? "tmp" : ""],
+  ...[place.cover, place.dir, place.stage, place.cwd, proc, place.ownTmp ? "tmp" : "", place.shared.join(" ")],
   ...[...place.shown, "--", ...place.hidden, "--"],
   ...as,
   ...command,

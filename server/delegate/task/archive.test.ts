@@ -218,3 +218,11 @@ test("an archive's folders may be 400 deep", async () => {
   expect(await unpack(file, to, never)).toEqual({ kind: "done", value: undefined });
   expect(existsSync(join(to, names.at(-1)!))).toBe(true);
 });
+
+test("where a link leads is bounded before it is kept", async () => {
+  const linkname = `${"a/".repeat(1_000_000)}b`;
+  const entries = Array.from({ length: 100 }, (_, i): Entry => ({ name: `l${i}`, type: "symlink", linkname }));
+  const got = await unpack(await archive(entries), folder(), never);
+  const message = 'the archive was not unpacked: the link "l0" has more than 4095 characters';
+  expect(got).toEqual({ kind: "stop", reason: "ArchiveRefused", message });
+});

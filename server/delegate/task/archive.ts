@@ -12,6 +12,8 @@ import { type Folder, HardLinks, type TaskFile, taskFile, writerOf } from "./tas
 /** What an archive may unpack to, or be made of: far more than any source, far less than a disk. */
 const BOUNDS = { entries: 100_000, bytes: 4 * 1024 * 1024 * 1024 };
 const MAX_PATH = 1_024;
+/** Linux has no longer links. */
+const MAX_LINK = 4_095;
 
 /** Where an archive goes, and the folders that are there for sure. */
 interface Target {
@@ -54,6 +56,9 @@ export async function unpack(
       const { name, type, size = 0, mode = 0, linkname } = entry.header;
       if (++entries > bounds.entries) throw new Refused(`it has more than ${bounds.entries} entries`);
       bytes += size;
+      // Links are kept until the end: a header may name a target of megabytes.
+      if ((linkname?.length ?? 0) > MAX_LINK)
+        throw new Refused(`the link ${JSON.stringify(name.slice(0, MAX_PATH))} has more than ${MAX_LINK} characters`);
       if (bytes > bounds.bytes) throw new Refused(`it unpacks to more than ${Math.round(bounds.bytes / 2 ** 20)} MiB`);
       const path = place(root, name);
       if (type === "directory") await folders(target, path);
