@@ -6,7 +6,7 @@ import { embeddedStores, onBothStores, templateStore } from "../testing/database
 import { eventually } from "../testing/service.ts";
 import { FolderInUse } from "./database/lock.ts";
 import { migrate, statements } from "./database/migrate.ts";
-import type { Database } from "./database/sql.ts";
+import type { Database, Row } from "./database/sql.ts";
 import { writing } from "./database/writer.ts";
 import { eventsAfter, logBounds, trimEvents } from "./events.ts";
 import { migrationsModule } from "./generate.ts";
@@ -53,6 +53,26 @@ onBothStores("the store", (stores) => {
 
   test("migrating again changes nothing, also twice at once", async () => {
     expect(await Promise.all([migrate(db), migrate(db)])).toEqual([[], []]);
+  });
+
+  test("a migration may take longer than a request's statement", async () => {
+    const db = await stores().open();
+    const limits: string[] = [];
+    await migrate({
+      ...db,
+      transaction: (work) =>
+        db.transaction((tx) =>
+          work({
+            ...tx,
+            query: async <R extends Row>(text: string, params?: unknown[]) => {
+              const [row] = text.includes("advisory") ? await tx.query("show statement_timeout") : [];
+              if (row) limits.push(row.statement_timeout);
+              return tx.query<R>(text, params);
+            },
+          }),
+        ),
+    });
+    expect(limits).toEqual(["0"]);
   });
 
   test("events are ordered and complete for a watcher while many write, in each account by itself", async () => {

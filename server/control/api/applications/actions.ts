@@ -35,11 +35,22 @@ export const syncApplication =
 export const rollbackApplication =
   (s: Services): Handler<"rollbackApplication"> =>
   (call) =>
-    act(s, call, {
-      action: (id, by) => ({ rollback: { id, by, request: call.body }, sync: null, terminate: null }),
-      cause: "Rollback",
-      check: async (_w, app) => mayRollBack(app, call.body.id),
-    });
+    rollBack(s, call);
+
+/** @param check what else must be true of the application; a request that is sent again is not checked again. */
+export const rollBack = (
+  s: Services,
+  call: Call<"rollbackApplication">,
+  check: (app: Stored) => void = () => {},
+): Promise<Accepted> =>
+  act(s, call, {
+    action: (id, by) => ({ rollback: { id, by, request: call.body }, sync: null, terminate: null }),
+    cause: "Rollback",
+    check: async (_w, app) => {
+      check(app);
+      mayRollBack(app, call.body.id);
+    },
+  });
 
 /** Terminates the running operation; a request that was not sent yet is taken back. */
 export const terminateApplication =

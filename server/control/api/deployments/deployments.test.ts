@@ -159,6 +159,18 @@ test("a rollback goes by the application's own history, as long as that has the 
   expect((await s.ask("POST", "/v1/deployments/none/rollback", { body: {} })).status).toBe(404);
 });
 
+test("a rollback that is sent again gets its first answer, also when the history has moved on", async () => {
+  const { report } = await application("again", { status: { history: [entry(1), entry(3)] } });
+  const { items } = await get("/v1/deployments?service=again");
+  const send = () =>
+    s.ask("POST", `/v1/deployments/${items[1].id}/rollback`, { body: {}, headers: { "Idempotency-Key": "again-1" } });
+  const first = await send();
+  expect(first.status).toBe(202);
+  // The rollback itself is an entry: the oldest, which it went back to, has gone.
+  await report({ history: [entry(3), entry(5)] });
+  expect(await send()).toMatchObject({ status: 202, body: first.body });
+});
+
 test("what an agent says in any shape is taken, and a long text is cut", async () => {
   const { report } = await application("odd", {});
   const long = `${"x".repeat(999)}🙂${"y".repeat(5_000)}`;
@@ -193,4 +205,36 @@ test("keys of one organization see its deployments and matrix alone", async () =
     "/v1/deployments",
   ])
     expect((await s.ask("GET", path, { key })).status).toBe(404);
+});
+
+test("a new organization with the id of a deleted one does not see its deployments", async () => {
+  await put("/v1/organizations/gone", {});
+  const w = await agent("ag-gone", "?org=gone");
+  await put("/v1/services/pay?org=gone", {});
+  await put("/v1/applications/pay?org=gone", spec("ag-gone", { service: "pay", environment: "account.live" }));
+  await w.acknowledge((await w.exchange()).objects, { history: [entry(1)] });
+  expect((await get("/v1/deployments?org=gone")).items).toHaveLength(1);
+  for (const one of [
+    "applications/pay?org=gone&force=true",
+    "services/pay?org=gone",
+    "agents/ag-gone?org=gone&force=true",
+  ])
+    expect((await s.ask("DELETE", `/v1/${one}`)).status).toBe(204);
+  expect((await s.ask("DELETE", "/v1/organizations/gone")).status).toBe(204);
+  await put("/v1/organizations/gone", {});
+  expect((await get("/v1/deployments?org=gone")).items).toEqual([]);
+});
+
+test("deployments of a found application go with it into another scope", async () => {
+  const w = await agent("moves");
+  const labels = { "harness.io/serviceRef": "moving", "harness.io/envRef": "account.live" };
+  const status = { sync: { status: "Synced", revision: "r1" }, history: [entry(1), entry(3)] } as never;
+  await w.exchange({ discovered: [found("moving", { labels, argoProject: "moved", status })] });
+  const { items } = await get("/v1/deployments?service=moving");
+  expect(items).toHaveLength(2);
+  await put("/v1/argoprojectmappings/moved", { agent: "moves", argoProject: "moved", targetOrg: "shop" });
+  expect((await get("/v1/deployments?service=moving")).items).toEqual([]);
+  expect((await get("/v1/deployments?org=shop&service=moving")).items).toEqual(
+    items.map((one: object) => ({ ...one, org: "shop", service: { org: "shop", id: "moving" } })),
+  );
 });

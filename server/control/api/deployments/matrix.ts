@@ -64,7 +64,11 @@ async function visible(s: Services, scope: Scope, collection: "services" | "envi
 /** Rows with equal texts, which stand one after the other. */
 function groups(rows: readonly Row[], by: string): [string, Row[]][] {
   const found = new Map<string, Row[]>();
-  for (const row of rows) found.set(row[by], [...(found.get(row[by]) ?? []), row]);
+  for (const row of rows) {
+    const group = found.get(row[by]);
+    if (group) group.push(row);
+    else found.set(row[by], [row]);
+  }
   return [...found];
 }
 

@@ -1,7 +1,7 @@
 import { Problem } from "../../domain/problem.ts";
-import { tryFindObject } from "../../store/objects/objects.ts";
+import { type Stored, tryFindObject } from "../../store/objects/objects.ts";
 import type { Deployment } from "../../store/services/deployments.ts";
-import { rollbackApplication } from "../applications/actions.ts";
+import { rollBack } from "../applications/actions.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { findDeployment } from "./read.ts";
@@ -11,16 +11,21 @@ export const rollbackDeployment =
   (s: Services): Handler<"rollbackDeployment"> =>
   async (call) => {
     const deployment = await findDeployment(s.db, call.scope, call.params.deployment);
-    const id = await entryOf(s, deployment);
+    if (!(await tryFindObject(s.db, "applications", deployment, deployment.application)))
+      throw new Problem("conflict", `Application \`${deployment.application}\` no longer exists.`);
+    if (deployment.outcome !== "Succeeded")
+      throw new Problem("conflict", "This sync failed: there is nothing to go back to.");
+    // One without an entry of its own is refused by the check.
+    const id = deployment.historyId ?? 0;
     const { prune, dryRun } = call.body ?? {};
     const body = { id, ...(prune === undefined ? {} : { prune }), ...(dryRun === undefined ? {} : { dryRun }) };
-    return rollbackApplication(s)({
+    const rollback = {
       ...call,
-      operation: "rollbackApplication",
+      operation: "rollbackApplication" as const,
       params: { id: deployment.application },
-      query: call.query,
       body,
-    });
+    };
+    return rollBack(s, rollback, (app) => checkEntry(app, deployment));
   };
 
 interface Entry {
@@ -29,16 +34,13 @@ interface Entry {
   deployStartedAt?: string;
 }
 
-async function entryOf(s: Services, of: Deployment): Promise<number> {
-  const app = await tryFindObject(s.db, "applications", of, of.application);
-  if (!app) throw new Problem("conflict", `Application \`${of.application}\` no longer exists.`);
-  if (of.outcome !== "Succeeded") throw new Problem("conflict", "This sync failed: there is nothing to go back to.");
+function checkEntry(app: Stored, of: Deployment): void {
   const history = (app.status.history ?? []) as Entry[];
   // Numbers begin anew with an application of the same id: the time tells the two apart.
   const entry = history.find(
     (one) => one.id === of.historyId && Date.parse(one.deployStartedAt ?? one.deployedAt) === Date.parse(of.startedAt),
   );
-  if (entry) return entry.id;
+  if (entry) return;
   const revision = of.revision ?? of.revisions?.[0];
   throw new Problem(
     "conflict",

@@ -14,6 +14,7 @@ import {
 } from "../../store/objects/objects.ts";
 import { type Delivered, mappingsOf, scopeExists, tryFindDelivered } from "../../store/objects/shown.ts";
 import { dropSighting, type Sighting, textOf } from "../../store/objects/sightings.ts";
+import { moveDeployments } from "../../store/services/record.ts";
 
 /** The namespace in which an agent keeps what it is given. */
 export const homeOf = (agent: Stored): string => agent.spec.namespace ?? "outpost-agent";
@@ -44,6 +45,7 @@ export async function moveTo(w: Writer, object: Stored, agent: Stored, scope: Sc
   const ids = idsFor(key, agent.uid, homeOf(agent)).filter((id) => !aside || id !== object.id);
   const id = await freeId(w, scope, key, ids);
   const moved = await relocateObject(w, object, { org: scope.org, project: scope.project, id });
+  await moveDeployments(w, object, moved);
   const spec = { ...moved.spec, agent: referenceTo(agent, scope) };
   return canonical(spec) === canonical(moved.spec) ? moved : updateObject(w, { ...moved, spec });
 }

@@ -102,3 +102,14 @@ test("what an agent says cannot break out of a label", () => {
   expect(labelsText({})).toBe("");
   expect(labelsText({ a: "y".repeat(1_000) }).length).toBeLessThan(300);
 });
+
+test("a history whose numbers no counter holds costs no scrape", async () => {
+  const history = [
+    { id: 1e30, deployedAt: "2026-01-01T00:00:00Z" },
+    { id: 4, deployedAt: "2026-01-01T00:00:00Z" },
+  ];
+  await add([{ id: "odd", org: "o2", status: { history } }]);
+  expect(linesOf(await scrape("?org=o2"), "outpost_application_deployments_total")).toContain(
+    'outpost_application_deployments_total{org="o2",name="odd"} 5',
+  );
+});

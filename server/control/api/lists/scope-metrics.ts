@@ -18,7 +18,7 @@ const STALL_MS = 30_000;
 const APPLICATION = `org, project, id, origin, f_agent as agent, f_cluster as cluster, f_repository as repository, f_sync as sync, f_health as health,
   spec->>'argoProject' as argo_project, spec#>>'{destination,namespace}' as namespace, status->>'reportedAt' as reported,
   status#>>'{operation,phase}' as phase, status#>>'{operation,startedAt}' as started, status#>>'{operation,finishedAt}' as finished,
-  (select max((entry->>'id')::bigint) from jsonb_array_elements(case when jsonb_typeof(status->'history') = 'array' then status->'history' else '[]' end) entry) as entry`;
+  (select max(case when entry->>'id' ~ '^[0-9]{1,15}$' then (entry->>'id')::bigint end) from jsonb_array_elements(case when jsonb_typeof(status->'history') = 'array' then status->'history' else '[]' end) entry) as entry`;
 const AGENT = `org, project, id, spec->>'engine' as engine, spec->>'mode' as mode, status->>'version' as version,
   status->>'clusterVersion' as cluster_version, status->>'connected' as connected, status->>'lastSeenAt' as seen`;
 

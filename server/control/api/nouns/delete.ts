@@ -11,6 +11,7 @@ import { removeObject, type Stored, tryFindByUid, updateObject } from "../../sto
 import { inhabitantsOf, projectsBeside, usersOf } from "../../store/objects/references.ts";
 import { mappingsInto } from "../../store/objects/shown.ts";
 import { askRescope, askRescopeOfScope, askToTell, removeShownOf } from "../../store/objects/sightings.ts";
+import { deleteDeploymentsIn } from "../../store/services/deployments.ts";
 import { checkDeletion } from "../discovered/adopt.ts";
 import { leaveScope } from "../discovered/mappings.ts";
 import { checkIfMatch, etag } from "../http/preconditions.ts";
@@ -113,6 +114,7 @@ export async function removeNow(w: Writer, found: Stored): Promise<void> {
     await leaveScope(w, gone.org, gone.project);
     await askRescopeOfScope(w, gone);
     await deleteKeysIn(w, w.account, gone.org, gone.project);
+    await deleteDeploymentsIn(w, w.account, gone.org, gone.project);
   }
   if (found.collection === "argoprojectmappings" || found.collection === "applicationsets") {
     const agent = await findAgentOf(w, found);

@@ -6,7 +6,7 @@ import { hasBody, readBody, type Sender } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { stateOf, step } from "./state.ts";
 
-/** From here on a body is large: its place is given back when the answer has gone, or when the handler has taken it in. */
+/** A body is large that has more: those of people never have, whose answers may take long. Its place is given back when the answer has gone, or when the handler has taken it in. */
 const HEAVY_BYTES = 1024 * 1024;
 const BUSY = "The service is busy with large requests. Send it again in a moment.";
 
@@ -16,7 +16,7 @@ function senderOf(s: Services, res: Response): Sender {
   if (route!.row.access === "public" || !caller) return { bodies: s.strangers.bodies, sender: network, isKnown: false };
   const sender = `${caller.account} ${nameOf(caller)}`;
   const begin = (bytes: number) => {
-    if (bytes < HEAVY_BYTES) return;
+    if (bytes <= HEAVY_BYTES) return;
     const leave = s.strangers.heavy.tryTake(sender);
     if (!leave) throw new Problem("too_many_requests", BUSY, { retryAfterSeconds: 1 });
     state.bodyTaken = leave;

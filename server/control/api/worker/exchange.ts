@@ -85,6 +85,9 @@ async function serveAgent(s: Services, call: Call<"exchange">, session: SessionR
 
 /** A delegate waits at the dispatcher for tasks, and for news that its tasks were cancelled. */
 async function serveDelegate(s: Services, call: Call<"exchange">, session: SessionRow): Promise<Answer> {
+  // Nothing that is large is for a delegate to say; what it says all the same is not held while it waits.
+  for (const unread of ["known", "reports", "discovered", "listed"] as const) delete call.body[unread];
+  call.bodyTaken();
   const { wait, draining, headroom, ...asked } = call.body;
   const free = draining || headroom?.full !== undefined ? 0 : asked.free;
   const stop = new AbortController();

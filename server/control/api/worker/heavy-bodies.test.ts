@@ -2,7 +2,8 @@ import { type ClientRequest, request } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { agentsOf } from "../../testing/agents.ts";
-import { startService, type TestService } from "../../testing/service.ts";
+import { delegatesOf } from "../../testing/delegates.ts";
+import { eventually, startService, type TestService } from "../../testing/service.ts";
 import { TestWorker } from "../../testing/worker.ts";
 
 /** A worker that was let in and sends as much as it may at once. Others go on, and what the service holds of it is bounded. */
@@ -118,4 +119,16 @@ test("of one worker two large bodies are worked on at once: a third is refused f
   const waiting = [send(hostile, 2), send(hostile, 2)];
   await Promise.all(waiting);
   expect(heavy.taken).toBe(0);
+}, 60_000);
+
+test("a delegate that waits holds no place of large bodies: four of them would keep all agents from reporting", async () => {
+  const { strangers, metrics } = s.running.services;
+  const delegate = await delegatesOf(() => s).replica("padded");
+  const polls = async () => (await metrics.polls.get()).values[0]?.value ?? 0;
+  const before = await polls();
+  const reports = Array.from({ length: 5_000 }, (_, i) => ({ ...large(i), message: "x".repeat(200) }));
+  const waiting = [1, 2].map(() => delegate.call("exchange", { wait: 3, free: 0, reports }));
+  await eventually("both to wait", async () => (await polls()) === before + 2);
+  expect(strangers.heavy.taken).toBe(0);
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
 }, 60_000);

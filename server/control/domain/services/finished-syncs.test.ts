@@ -60,6 +60,11 @@ test.each<[string, Status, Status]>([
     {},
     { operation: operation(1, "Failed", { startedAt: "-271821-04-20T00:00:00Z" }) },
   ],
+  [
+    "a time behind all cursors",
+    {},
+    { operation: operation(1, "Failed", { startedAt: "2300-01-01T00:00:00Z", finishedAt: "2300-01-01T00:01:00Z" }) },
+  ],
   ["nothing", { history: [entry(1)] }, {}],
 ])("%s is no new sync", (_what, before, after) => expect(finishedSyncs(before, after)).toEqual([]));
 

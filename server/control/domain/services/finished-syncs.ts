@@ -93,7 +93,8 @@ function time(text: string | undefined): string | undefined {
   const at = Date.parse(text ?? "");
   if (!Number.isFinite(at)) return undefined;
   const year = new Date(at).getUTCFullYear();
-  return year >= 2000 && year < 10_000 ? new Date(at).toISOString() : undefined;
+  // Cursors are microseconds that a number holds, and a list begins in the year 2243.
+  return year >= 2000 && year < 2200 ? new Date(at).toISOString() : undefined;
 }
 
 const defined = <T extends object>(value: T): Partial<T> =>

@@ -7,6 +7,8 @@ const LOCK = 7_203_114;
 /** Brings the schema to the newest version, forwards only; returns the names of the applied migrations. */
 export async function migrate(db: Database): Promise<string[]> {
   return db.transaction(async (tx) => {
+    // Another replica's migration, or a column of all objects, may take longer than any statement of a request.
+    await tx.query("set local statement_timeout = 0");
     await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
     await tx.query(
       "create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())",

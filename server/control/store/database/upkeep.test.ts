@@ -1,9 +1,11 @@
+import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { embeddedStores, onBothStores, type TestStore } from "../../testing/database.ts";
 import { eventually } from "../../testing/service.ts";
 import { listRows } from "../lists/list.ts";
 import { readOrder } from "../lists/order.ts";
 import { insertObject, insertObjects, tryFindObject, updateObject } from "../objects/objects.ts";
-import { ensureAccount } from "../store.ts";
+import { ensureAccount, openStore } from "../store.ts";
+import { openPostgres } from "./postgres.ts";
 import type { Database } from "./sql.ts";
 import { writing } from "./writer.ts";
 
@@ -95,5 +97,41 @@ onBothStores("a table that has grown", (given) => {
       return tx.query(`explain ${bound}`);
     });
     expect(plan.map((row) => row["QUERY PLAN"]).join("\n")).toContain("objects_newest");
+  }, 60_000);
+});
+
+describe("a PostgreSQL that others use too", () => {
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server?.stop(), 30_000);
+
+  test("has only the service's own tables looked at", async () => {
+    const { url } = await server.database();
+    const other = await openPostgres({ url });
+    for (const statement of [
+      "create role outpost login password 'outpost'",
+      "grant all on schema public to outpost",
+      "create schema theirs",
+      "create table theirs.big as select n from generate_series(1, 2000) n",
+      "create table public.big as select n from generate_series(1, 2000) n",
+    ])
+      await other.query(statement);
+    await other.close();
+    const own = new URL(url);
+    [own.username, own.password] = ["outpost", "outpost"];
+    const store = await openStore({ url: own.href });
+    try {
+      await eventually("what has happened to be counted", async () => {
+        const rows = await store.query(
+          "select 1 from pg_stat_user_tables where relname = 'big' and n_mod_since_analyze > 500",
+        );
+        return rows.length === 2;
+      });
+      expect(await store.upkeep!()).toBeUndefined();
+    } finally {
+      await store.close();
+    }
   }, 60_000);
 });

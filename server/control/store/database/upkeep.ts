@@ -10,7 +10,7 @@ const GROWN_ROWS = 500;
 export async function analyseGrown(sql: Sql): Promise<"analysed" | undefined> {
   const [grown] = await sql.query(
     `select format('%I.%I', t.schemaname, t.relname) name from pg_stat_user_tables t join pg_class c on c.oid = t.relid
-     where t.n_mod_since_analyze > greatest(${GROWN_ROWS}, c.reltuples) order by t.n_mod_since_analyze desc limit 1`,
+     where t.schemaname = current_schema() and pg_has_role(c.relowner, 'usage') and t.n_mod_since_analyze > greatest(${GROWN_ROWS}, c.reltuples) order by t.n_mod_since_analyze desc limit 1`,
   );
   if (!grown) return undefined;
   await sql.query(`analyze ${grown.name}`);

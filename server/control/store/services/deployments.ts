@@ -92,6 +92,37 @@ export async function tryFindDeployment(sql: Sql, account: string, id: string): 
   return row && toDeployment(row);
 }
 
+/** Of a deleted organisation or project: a new one with its id must not read them. */
+export async function deleteDeploymentsIn(sql: Sql, account: string, org: string, project: string): Promise<void> {
+  await sql.query("delete from deployments where account = $1 and org = $2 and ($3 = '' or project = $3)", [
+    account,
+    org,
+    project,
+  ]);
+}
+
+/** Where deployments of an application are, and what they are deployments of. */
+export type Standing = Pick<Deployed, "account" | "org" | "project" | "application" | "service" | "environment">;
+
+/** Takes some deployments along with their application. */
+export async function relocateDeployments(
+  w: Writer,
+  from: Standing,
+  to: Standing,
+  startedAt: readonly string[],
+): Promise<void> {
+  await w.query(
+    `update deployments d set org = $5, project = $6, application = $7, service = case service when $8 then $9 else service end,
+       environment = case environment when $10 then $11 else environment end
+     where account = $1 and org = $2 and project = $3 and application = $4 and started_at = any($12::timestamptz[])
+       and not exists (select 1 from deployments t where t.account = $1 and t.org = $5 and t.project = $6 and t.application = $7 and t.started_at = d.started_at)`,
+    [
+      ...[from.account, from.org, from.project, from.application, to.org, to.project, to.application],
+      ...[from.service, to.service, from.environment, to.environment, startedAt],
+    ],
+  );
+}
+
 /** Forgets what was recorded longer ago: by the service's clock, not by what an agent said. */
 export async function trimDeployments(sql: Sql, seconds: number): Promise<void> {
   await sql.query(
