@@ -1,13 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Jq } from "../../../openapi/rules/jq/tree.ts";
 import { hitAt, stepsOf } from "./paths.ts";
 import {
   Break,
   bare,
   bounded,
+  charsOf,
   child,
   compare,
   countCompared,
+  countText,
   type Emit,
   type Find,
   type Hit,
@@ -34,13 +35,18 @@ export type Call = (run: Run, input: Hit, emit: Emit, ...parts: Jq[]) => void;
 /** A function of the input alone. */
 const plain =
   (work: (value: unknown) => unknown): Call =>
-  (run, { value }, emit) =>
+  (run, { value }, emit) => {
+    countText(value);
     emit({ value: run.made(work(value)) });
+  };
 /** A function of the input and one argument. */
 const withOne =
   (work: (value: unknown, argument: unknown, run: Run) => unknown): Call =>
   (run, input, emit, part) => {
-    for (const argument of run.values(part!, input)) emit({ value: run.made(work(input.value, argument, run)) });
+    for (const argument of run.values(part!, input)) {
+      countText(input.value);
+      emit({ value: run.made(work(input.value, argument, run)) });
+    }
   };
 const onlyIf =
   (test: (value: unknown) => boolean): Call =>
@@ -57,17 +63,25 @@ function lengthOf(value: unknown): number {
   if (value === null || value === undefined) return 0;
   if (typeof value === "number") return Math.abs(value);
   if (typeof value === "boolean") throw new Misfit("a boolean has no length");
-  return typeof value === "string" ? [...value].length : Object.keys(value as object).length;
+  if (typeof value === "string") return charsOf(value).length;
+  const size = Array.isArray(value) ? value.length : Object.keys(value as object).length;
+  if (!Array.isArray(value)) countCompared(size);
+  return size;
 }
 
 function contains(a: unknown, b: unknown): boolean {
+  if (typeOf(a) !== typeOf(b)) throw new Misfit(`${typeOf(a)} cannot contain ${typeOf(b)}`);
+  return holds(a, b);
+}
+
+/** Within lists and objects values of different sorts are different, and no error. */
+function holds(a: unknown, b: unknown): boolean {
   countCompared();
   if (typeof a === "string" && typeof b === "string") return a.includes(b);
-  if (Array.isArray(a) && Array.isArray(b)) return bounded(b, a).every((x) => a.some((y) => contains(y, x)));
+  if (Array.isArray(a) && Array.isArray(b)) return bounded(b, a).every((x) => a.some((y) => holds(y, x)));
   if (isObject(a) && isObject(b))
-    return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));
-  if (typeOf(a) !== typeOf(b)) throw new Misfit(`${typeOf(a)} cannot contain ${typeOf(b)}`);
-  return isDeepStrictEqual(a, b);
+    return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && holds(a[key], x));
+  return typeOf(a) === typeOf(b) && compare("==", a, b);
 }
 
 function has(value: unknown, key: unknown): boolean {

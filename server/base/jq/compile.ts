@@ -6,6 +6,7 @@ import { FORMATS } from "./formats.ts";
 import { LISTS } from "./lists.ts";
 import { NUMBERS } from "./numbers.ts";
 import { PATTERNS } from "./patterns.ts";
+import { countText } from "./values.ts";
 
 /** Every function of the language, by name and number of its parts. */
 export const CALLS: Record<string, Call> = {
@@ -17,7 +18,10 @@ export const CALLS: Record<string, Call> = {
   ...Object.fromEntries(
     Object.entries(FORMATS).map(([name, text]): [string, Call] => [
       `${name}/0`,
-      (run, { value }, emit) => emit({ value: run.made(text(value)) }),
+      (run, { value }, emit) => {
+        countText(value);
+        emit({ value: run.made(text(value)) });
+      },
     ]),
   ),
 };

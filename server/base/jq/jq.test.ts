@@ -444,3 +444,31 @@ test("several items of a list are taken out together, and the document itself st
   deletePaths(given, [["__proto__", "toString"]]);
   expect(String({})).toBe("[object Object]");
 });
+
+// Each took seconds to hours, in which nothing else runs; `true` where the answer is there, and `false` where it does too much.
+test.each<[string, object, boolean]>([
+  ['select([.x | match("a"; "g").offset] | length > 0)', { x: `${"x".repeat(89)}a`.repeat(9_000) }, true],
+  ['select(.x | indices("a") | length > 0)', { x: "xa".repeat(40_000) }, true],
+  ["select([range(20000) as $i | .x | length] | any)", { x: "x".repeat(900_000) }, false],
+  ["select([range(20000) as $i | .x[0:1]] | any)", { x: "x".repeat(900_000) }, false],
+  ["select([range(20000) as $i | .x | fromjson?] | any)", { x: `[${"1,".repeat(400_000)}` }, false],
+  ['select([range(4500) as $i | .x | test("(y+)+z")] | any)', { x: "y".repeat(16) }, false],
+])("what %s takes is bounded", (text, document, want) => {
+  const before = process.cpuUsage();
+  const paths = pathsOf(compileJq(text) as Exclude<ReturnType<typeof compileJq>, string>, document);
+  const { user, system } = process.cpuUsage(before);
+  expect(paths).toEqual(want ? [[]] : "slow");
+  expect((user + system) / 1_000).toBeLessThan(1_500);
+});
+
+// Of jq's manual.
+test.each<[string, unknown]>([
+  ["contains({foo: 12, bar: [{barp: 12}]})", { foo: 12, bar: [1, 2, { barp: 12, blip: 13 }] }],
+  ['[match(["foo", "ig"]).offset] == [0, 8]', "foo bar FOO"],
+  ['[match("(a)?b"; "g").captures[0].offset] == [-1, 2]', "b ab"],
+  ["(. * -1) == 0", 0],
+])("%s holds", (text, document) => {
+  expect(pathsOf(compileJq(`select(${text})`) as Exclude<ReturnType<typeof compileJq>, string>, document)).toEqual([
+    [],
+  ]);
+});

@@ -11,6 +11,7 @@ import {
   child,
   compare,
   compute,
+  countCompared,
   type Emit,
   type Find,
   type Hit,
@@ -363,8 +364,12 @@ class Run {
     const { value } = of;
     if (Array.isArray(value)) for (let i = 0; i < value.length; i++) emit(child(of, i));
     // In the order of their names, as Argo CD's jq has them: `first(.spec[])` then means the same field.
-    else if (isObject(value)) for (const key of Object.keys(value).sort()) emit(child(of, key));
-    else throw new Misfit(`cannot iterate over ${typeOf(value)}`);
+    else if (isObject(value)) {
+      const keys = Object.keys(value).sort();
+      // They are sorted also where only the first is taken.
+      countCompared(keys.length);
+      for (const key of keys) emit(child(of, key));
+    } else throw new Misfit(`cannot iterate over ${typeOf(value)}`);
   }
 
   recurse(input: Hit, emit: Emit): void {

@@ -5,8 +5,10 @@ import { FORMATS, toJson, toText } from "./formats.ts";
 import {
   bare,
   bounded,
+  charsOf,
   child,
   compute,
+  countText,
   type Hit,
   isObject,
   MAX_SUM,
@@ -20,13 +22,18 @@ import {
 /** A function of the input alone. */
 const plain =
   (work: (value: unknown) => unknown): Call =>
-  (run, { value }, emit) =>
+  (run, { value }, emit) => {
+    countText(value);
     emit({ value: run.made(work(value)) });
+  };
 /** A function of the input and of each value of its argument. */
 const withOne =
   (work: (value: unknown, argument: unknown) => unknown): Call =>
   (run, input, emit, part) => {
-    for (const argument of run.values(part!, input)) emit({ value: run.made(work(input.value, argument)) });
+    for (const argument of run.values(part!, input)) {
+      countText(input.value);
+      emit({ value: run.made(work(input.value, argument)) });
+    }
   };
 
 function list(value: unknown): unknown[] {
@@ -163,8 +170,13 @@ function indicesOf(value: unknown, of: unknown): number[] | null {
   const found: number[] = [];
   if (typeof value === "string" && typeof of === "string") {
     if (of === "") return null;
-    for (let at = value.indexOf(of); at >= 0; at = value.indexOf(of, at + 1))
-      found.push([...value.slice(0, at)].length);
+    // Counted on from the one before: from the start each time takes the square of the length.
+    let [chars, from] = [0, 0];
+    for (let at = value.indexOf(of); at >= 0; at = value.indexOf(of, at + 1)) {
+      chars += charsOf(value.slice(from, at)).length;
+      from = at;
+      found.push(chars);
+    }
     return found;
   }
   const wanted = Array.isArray(of) ? of : [of];
@@ -356,7 +368,7 @@ export const LISTS: Record<string, Call> = {
   "trim/0": trim(/^\s+|\s+$/g),
   "ltrim/0": trim(/^\s+/),
   "rtrim/0": trim(/\s+$/),
-  "explode/0": plain((value) => [...textual(value)].map((char) => char.codePointAt(0))),
+  "explode/0": plain((value) => charsOf(textual(value)).map((char) => char.codePointAt(0))),
   "ascii_downcase/0": plain((value) => textual(value).replace(/[A-Z]/g, (letter) => letter.toLowerCase())),
   "ascii_upcase/0": plain((value) => textual(value).replace(/[a-z]/g, (letter) => letter.toUpperCase())),
   "join/1": withOne((value, by) => {

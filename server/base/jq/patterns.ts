@@ -1,10 +1,12 @@
 import type { Jq } from "../../../openapi/rules/jq/tree.ts";
 import { findAll, type Match, PatternFault, PatternTooMuch } from "../lang/go-pattern.ts";
 import type { Call, Run } from "./calls.ts";
-import { type Find, Misfit, TooMuch, typeOf } from "./values.ts";
+import { charsOf, type Find, Misfit, TooMuch, typeOf } from "./values.ts";
 
 // For all of one expression together, in the time of the processor: nothing else is served meanwhile.
 const BUDGET_MS = 200;
+// Of each match this much is free. Thousands of matches together must not take seconds.
+const BESIDES_MS = 0.2;
 // What a short match costs, some 70 µs, in steps.
 const STEPS = 100;
 
@@ -22,7 +24,7 @@ export function finder(): Find {
     } finally {
       const { user, system } = process.cpuUsage(before);
       // What a match of any kind costs besides is not its fault.
-      left -= Math.max(0, (user + system) / 1_000 - 1);
+      left -= Math.max(0, (user + system) / 1_000 - BESIDES_MS);
     }
   };
 }
@@ -40,22 +42,29 @@ function matches(run: Run, value: unknown, pattern: unknown, flags: unknown): Ma
   return given.includes("g") ? found : found.slice(0, 1);
 }
 
-const lengthOf = (text: string): number => [...text].length;
+const lengthOf = (text: string): number => charsOf(text).length;
 
-/** One match as jq shows it; places are counted in characters. */
-function shown(text: string, { at, groups, places, names }: Match): Record<string, unknown> {
-  const offset = (index: number) => lengthOf(text.slice(0, index));
-  return {
-    offset: offset(at),
-    length: lengthOf(groups[0]!),
-    string: groups[0],
-    captures: groups.slice(1).map((string, i) => ({
-      offset: string === undefined || string === null ? -1 : offset(places[i + 1]!),
-      length: lengthOf(string ?? ""),
-      string: string ?? null,
-      name: names[i + 1] ?? null,
-    })),
-  };
+/**
+ * The matches as jq shows them. Places are counted in characters, each on from the match before: from the start each time takes the square of the
+ * length.
+ */
+function* shown(text: string, found: readonly Match[]): Generator<Record<string, unknown>> {
+  let [chars, from] = [0, 0];
+  for (const { at, groups, places, names } of found) {
+    chars += lengthOf(text.slice(from, at));
+    from = at;
+    yield {
+      offset: chars,
+      length: lengthOf(groups[0]!),
+      string: groups[0],
+      captures: groups.slice(1).map((string, i) => ({
+        offset: string === undefined || string === null ? -1 : chars + lengthOf(text.slice(at, places[i + 1]!)),
+        length: lengthOf(string ?? ""),
+        string: string ?? null,
+        name: names[i + 1] ?? null,
+      })),
+    };
+  }
 }
 
 /** What a match has by name. */
@@ -92,8 +101,10 @@ type Work = (run: Run, text: string, found: readonly Match[], emit: (value: unkn
 const matching =
   (always: string, work: Work): Call =>
   (run, input, emit, pattern, flags) => {
-    for (const sign of flags ? run.values(flags, input) : [null])
-      for (const said of run.values(pattern!, input)) {
+    for (const signs of flags ? run.values(flags, input) : [null])
+      for (const given of run.values(pattern!, input)) {
+        // Without flags of their own, both may be one list.
+        const [said, sign = null] = !flags && Array.isArray(given) ? given : [given, signs];
         const all = always && (sign === null || typeof sign === "string") ? (sign ?? "") + always : sign;
         work(run, input.value as string, matches(run, input.value, said, all), (value) =>
           emit({ value: run.made(value) }),
@@ -109,7 +120,7 @@ const substituting =
 
 const test = matching("", (_run, _text, found, emit) => emit(found.length > 0));
 const match = matching("", (_run, text, found, emit) => {
-  for (const one of found) emit(shown(text, one));
+  for (const one of shown(text, found)) emit(one);
 });
 const capture = matching("", (_run, _text, found, emit) => {
   for (const one of found) emit(named(one));

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { compare as byValue } from "../lang/compare.ts";
 import type { Match } from "../lang/go-pattern.ts";
 
@@ -61,7 +60,11 @@ export function sliceOf({ path, value }: Hit, from: number | undefined, to: numb
   if (value === null || value === undefined) return { path: path && [...path, { from: 0, to: 0 }], value: null };
   // A part of a text is a value, not a place.
   if (typeof value === "string")
-    return { value: [...value].slice(from && Math.floor(from), to && Math.ceil(to)).join("") };
+    return {
+      value: charsOf(value)
+        .slice(from && Math.floor(from), to && Math.ceil(to))
+        .join(""),
+    };
   if (!Array.isArray(value)) throw new Misfit("only lists have slices");
   const clamp = (n: number) => Math.max(0, Math.min(value.length, n < 0 ? value.length + n : n));
   const [start, end] = [clamp(Math.floor(from ?? 0)), clamp(Math.ceil(to ?? value.length))];
@@ -85,14 +88,15 @@ export function child({ path, value }: Hit, key: unknown): Hit {
     const at = whole < 0 && Array.isArray(value) ? value.length + whole : whole;
     return { path: path && within(path, at), value: (value as unknown[] | null)?.[at] ?? null };
   }
-  if (typeof key === "number" && typeof value === "string") return { value: [...value].at(Math.trunc(key)) ?? null };
+  if (typeof key === "number" && typeof value === "string")
+    return { value: charsOf(value).at(Math.trunc(key)) ?? null };
   throw new Misfit(`cannot index ${typeOf(value)} with ${typeOf(key)}`);
 }
 
 const RANK = ["null", "boolean", "number", "string", "array", "object"];
 export function compare(operator: string, a: unknown, b: unknown): boolean {
-  if (operator === "==") return isDeepStrictEqual(a ?? null, b ?? null);
-  if (operator === "!=") return !isDeepStrictEqual(a ?? null, b ?? null);
+  if (operator === "==") return isEqual(a, b);
+  if (operator === "!=") return !isEqual(a, b);
   const differs = order(a, b);
   return { "<": differs < 0, "<=": differs <= 0, ">": differs > 0, ">=": differs >= 0 }[operator] ?? false;
 }
@@ -107,6 +111,24 @@ export function resetCompared(): void {
 export function countCompared(times = 1): void {
   compared += times;
   if (compared > MAX_COMPARED) throw new TooMuch();
+}
+
+/** The characters of a text. To take it apart takes as long as it is. */
+export function charsOf(text: string): string[] {
+  countCompared(text.length);
+  return [...text];
+}
+
+/** What a function does with a text takes as long as the text is, four characters for one comparison. */
+export function countText(value: unknown): void {
+  if (typeof value === "string") countCompared(value.length >> 2);
+}
+
+/** Whether two values are the same; -0 is 0. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (typeof a === "string" && typeof b === "string") countCompared(Math.min(a.length, b.length) >> 4);
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return (a ?? null) === (b ?? null);
+  return order(a, b) === 0;
 }
 
 /** Values of any sort in jq's order: by sort, then by value; objects by their names, then by their fields. */

@@ -14,6 +14,9 @@ test.each<[string, string, string, string[]]>([
   ["[\\pN-]+", "a1-2", "", ["1-2"]],
   ["\\Qa.b\\E+", "a.bb axb", "", ["a.bb"]],
   ["[[:alpha:]_]+", "a_b1", "", ["a_b"]],
+  ["(|a)b(a|)", "abab", "", ["aba", "b"]],
+  ["(\\||a)()b", "|bab", "", ["|b", "ab"]],
+  ["\\bab*", "ab cab", "", ["ab"]],
   ["\\Aa|b\\z", "ab", "", ["a", "b"]],
   ["b*", "abb", "", ["", "bb"]],
 ])("%s in %j, %s", (pattern, text, flags, want) => {
@@ -33,3 +36,18 @@ test.each(["(", "(?=a)", "(?<!a)b", "(a)\\1", "[a"])("%s is refused", (pattern) 
 test("an expression that takes exponential time is ended", () => {
   expect(() => findAll("^(a+)+$", `${"a".repeat(40)}!`)).toThrow(PatternTooMuch);
 });
+
+test.each(["a?", "(a?)", "(?:|a)", "(a|)", "(?:\\b|a)", "a{0,3}"])(
+  "an expression with %s in a row is made ready in bounded time",
+  (part) => {
+    const before = process.cpuUsage();
+    const longest = "a".repeat(40);
+    try {
+      findAll(part.repeat(40) + longest, longest);
+    } catch (error) {
+      expect(error).toBeInstanceOf(PatternTooMuch);
+    }
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(600);
+  },
+);

@@ -3,7 +3,7 @@ import type { Application, ApplicationStatus, Operation } from "../application.t
 import type { Deps } from "../deps.ts";
 import { reconcile } from "../reconcile.ts";
 import { Report } from "../status/report.ts";
-import { history, nextAttempt, withoutTargets } from "./operation.ts";
+import { givesWayToRequest, history, nextAttempt, withoutTargets } from "./operation.ts";
 import { endOf } from "./results.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
@@ -105,4 +105,21 @@ test.each([
     retryCount: 3,
   };
   expect(nextAttempt({ ...state, message })).toEqual(want);
+});
+
+test.each<[string, Operation, Operation, boolean]>([
+  ["another sync", asked, { sync: { prune: true } }, true],
+  ["a dry run", { sync: { dryRun: true } }, { sync: { prune: true } }, false],
+  ["another dry run", { sync: { dryRun: true } }, { sync: { dryRun: true, prune: true } }, true],
+  ["the request of what runs", asked, asked, false],
+])("a sync that waits for its next attempt, and %s is asked for", (_, operation, running, want) => {
+  const message = `failed. Retrying attempt #1 at ${at(300)}.`;
+  const operationState = {
+    operation: running,
+    phase: "Running" as const,
+    startedAt: at(0),
+    finishedAt: at(1),
+    message,
+  };
+  expect(givesWayToRequest({ ...app({ operationState }), operation })).toBe(want);
 });

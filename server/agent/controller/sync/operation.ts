@@ -25,7 +25,7 @@ import { appLabel } from "../tracking.ts";
 import { waitsFor } from "./dependencies.ts";
 import { endOf } from "./results.ts";
 
-/** What an operation is decided by. */
+/** The inputs of the decision about an operation. */
 export interface OperationInput {
   readonly deps: Deps;
   readonly app: Application;
@@ -112,7 +112,7 @@ function byPolicy(s: OperationInput, overtaking: Decision | undefined): ToRun {
 const RECORD: Decision = { do: "sync", attempts: 0, onlyOutOfSync: false };
 
 /**
- * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
+ * Whether objects were applied without a recorded operation. Idempotent steps are recorded once, after they are done; if this program ended
  * between the two, all is Synced; the sync begins again, finds nothing to do and is recorded.
  */
 function unrecorded(
@@ -153,7 +153,7 @@ export const byItself = ({ operation }: OperationState): boolean => operation.in
 const PATIENCE_MS = { later: 180_000, stop: 10_000 };
 
 interface NoTargets {
-  /** Of the condition that says why. */
+  /** The type of the condition that names the reason. */
   type: string;
   failure: Failure;
   now: string;
@@ -161,7 +161,7 @@ interface NoTargets {
   failingSince?: string | undefined;
 }
 
-/** What becomes of an operation where it is not known what it should do. Without a result it waits. */
+/** The fate of an operation whose targets are unknown. If undefined, it waits. */
 export function withoutTargets(
   app: Application,
   { type, failure, now, failingSince = now }: NoTargets,
@@ -307,14 +307,19 @@ export function nextAttempt({
   };
 }
 
-/** Whether an attempt waits that a new sync may take the place of: nothing of it runs. */
+/** Whether a retry is pending that a new sync may replace, because nothing of it runs. */
 export const isRetryDue = (state: OperationState | undefined): state is OperationState =>
   state?.phase === "Running" && nextAttempt(state) !== undefined;
+
+/** A dry run writes nothing, so that it does not take the place of a sync that still has to: it would never be done. */
+export const replaces = ({ sync }: Operation, { operation }: OperationState): boolean =>
+  !sync?.dryRun || operation.sync?.dryRun === true;
 
 /** A person who asks for a sync does not wait for the next attempt of one that failed. Argo CD leaves the request of what runs: that is no new one. */
 export function givesWayToRequest({ operation, status }: Application): boolean {
   const running = status?.operationState;
-  return operation !== undefined && isRetryDue(running) && !isDeepStrictEqual(operation, running.operation);
+  if (!operation || !isRetryDue(running) || isDeepStrictEqual(operation, running.operation)) return false;
+  return replaces(operation, running);
 }
 
 /** The images are for people who choose an entry; more would only lengthen every status. */

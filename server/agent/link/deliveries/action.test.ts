@@ -146,6 +146,13 @@ const table: [string, { given: Parameters<typeof act>; want: ReturnType<typeof a
     },
   ],
   [
+    "a dry run waits for a sync that still has attempts to come",
+    {
+      given: [{ sync: { id: "s1", request: { dryRun: true } } }, app({}, { status: { operationState: FAILED } }), {}],
+      want: { annotations: {}, busy: true, fields: {} },
+    },
+  ],
+  [
     "a refresh is an annotation",
     {
       given: [{ refresh: { id: "r1", hard: false } }, app({}), {}],

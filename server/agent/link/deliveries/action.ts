@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { type HistoryEntry, type OperationState, ROLLBACK_INFO } from "../../controller/application.ts";
-import { isRetryDue } from "../../controller/sync/operation.ts";
+import { isRetryDue, replaces } from "../../controller/sync/operation.ts";
 import { MARK } from "../names.ts";
 import { defined } from "./spec.ts";
 
@@ -30,18 +30,17 @@ export function act(
   const { refresh, sync, rollback, terminate } = action ?? {};
   if (refresh && marks[MARK.refresh] !== refresh.id) {
     acted.annotations[MARK.refresh] = refresh.id;
-    // A hard one that waits is not weakened by a normal one.
+    // A normal refresh does not replace a pending hard refresh.
     acted.annotations[REFRESH] = refresh.hard || marks[REFRESH] === "hard" ? "hard" : "normal";
   }
   if (terminate && marks[MARK.terminate] !== terminate.id) end(acted, terminate.id, existing);
-  const running = isRunning(existing);
   if (sync && marks[MARK.sync] !== sync.id) {
-    if (running) return { ...acted, busy: true };
+    if (isRunning(existing, sync.request.dryRun)) return { ...acted, busy: true };
     Object.assign(acted.annotations, { [MARK.sync]: sync.id, [MARK.refused]: undefined });
     acted.fields.operation = syncOperation(sync, spec);
   }
   if (rollback && marks[MARK.rollback] !== rollback.id) {
-    if (running) return { ...acted, busy: true };
+    if (isRunning(existing, rollback.request.dryRun)) return { ...acted, busy: true };
     Object.assign(acted.annotations, { [MARK.rollback]: rollback.id, [MARK.refused]: undefined });
     const operation = existing && rollbackOperation(rollback, existing, spec);
     if (typeof operation === "string")
@@ -51,11 +50,11 @@ export function act(
   return acted;
 }
 
-const isRunning = (existing: KubeObject | undefined): boolean => {
+const isRunning = (existing: KubeObject | undefined, dryRun = false): boolean => {
   const state = existing?.status?.operationState as OperationState | undefined;
   if (existing?.operation || state?.phase === "Terminating") return true;
   // A sync that failed and waits for its next attempt gives way to one that is asked for.
-  return state?.phase === "Running" && !isRetryDue(state);
+  return state?.phase === "Running" && !(isRetryDue(state) && replaces({ sync: { dryRun } }, state));
 };
 
 /** Terminates the running operation, or takes back one that has not begun. Without either it does nothing. */
