@@ -119,7 +119,7 @@ function helpVerb(root: Command): void {
 
 const namesOf = (command: Command): string[] => (command.parent ? [...namesOf(command.parent), command.name()] : []);
 
-/** Runs one command line and gives back what to exit with. Only defects are thrown further. */
+/** Runs one command line and returns its exit code. Only bugs are thrown. */
 export async function run(argv: readonly string[], io: Io): Promise<Exit> {
   try {
     await outpost(io).parseAsync([...argv], { from: "user" });

@@ -20,10 +20,10 @@ export interface Application extends KubeObject {
 
 export type Cause = "Manual" | "Automated" | "SelfHeal" | "Rollback";
 
-/** In an operation's `info`: the entry of the history that it goes back to. */
+/** In an operation's `info`: the history entry that a rollback deploys again. */
 export const ROLLBACK_INFO = "outpost.dev/rollback";
 
-/** Why an operation is done. */
+/** What started an operation. */
 export function causeOf({ info, initiatedBy, sync }: Operation): Cause {
   if (info?.some(({ name }) => name === ROLLBACK_INFO)) return "Rollback";
   if (!initiatedBy?.automated) return "Manual";
@@ -121,10 +121,10 @@ export interface ApplicationStatus {
 /** Annotations, labels and finalizers with a meaning for the controller. */
 export const META = {
   refresh: "argocd.argoproj.io/refresh",
-  /** Also of a cluster's Secret: for all that goes there. */
+  /** On a cluster's Secret it applies to every application that deploys to that cluster. */
   skipReconcile: "argocd.argoproj.io/skip-reconcile",
   trackingId: "argocd.argoproj.io/tracking-id",
-  /** Of which installation an object is, where several share a cluster. */
+  /** The installation that an object belongs to, if several share a cluster. */
   installationId: "argocd.argoproj.io/installation-id",
   syncOptions: "argocd.argoproj.io/sync-options",
   compareOptions: "argocd.argoproj.io/compare-options",
@@ -139,7 +139,7 @@ export const META = {
   helmKeep: "helm.sh/resource-policy",
   /** Our own label on every managed object: the selector of the watches. */
   app: "outpost.dev/app",
-  /** What the service calls the object, and in which of its scopes. */
+  /** The object's id in the service, and its scope there. */
   id: "outpost.dev/id",
   scope: "outpost.dev/scope",
   /** Applications that must be Synced and Healthy before this one syncs by itself. */

@@ -7,7 +7,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Log } from "./deps.ts";
 
-/** Of both kinds in which Argo CD's charts and manifests install it. */
+/** The two kinds of workload that Argo CD's charts and manifests install it as. */
 const ARGO_CONTROLLER = "argocd-application-controller";
 const KINDS: Resource[] = [
   { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true },
@@ -16,7 +16,7 @@ const KINDS: Resource[] = [
 // What its manifests, its Helm chart and its operator have in common. The names differ: a release `argo-cd` of the chart makes
 // `argo-cd-argocd-application-controller`, an instance `main` of the operator `main-application-controller`.
 const LABELS = { "app.kubernetes.io/component": "application-controller", "app.kubernetes.io/part-of": "argocd" };
-// Argo CD takes about as long to start: what begins in between has not written yet.
+// Argo CD takes about as long to start, so one that started in between has not written anything yet.
 const LOOK_MS = 15_000;
 
 /** Argo CD's application controller, if it runs in a namespace: as `StatefulSet argocd/argocd-application-controller`. */
@@ -29,7 +29,7 @@ export async function argoControllerIn(client: KubeClient, namespace: string): P
   });
 }
 
-/** The same for an account that may not list workloads: under another name than the usual one it is not seen. */
+/** The same for an account that may not list workloads: it finds Argo CD under its usual name only. */
 export async function usualArgoControllerIn(
   client: KubeClient,
   namespace: string,
@@ -70,7 +70,7 @@ export interface AloneOptions {
   namespace: string;
   log: Log;
   signal: AbortSignal;
-  /** Told at the first look, and each time that it begins or ends to wait. */
+  /** Called after the first check, and each time that waiting starts or ends. */
   held?(why: string | undefined): void | Promise<void>;
   lookMs?: number;
 }

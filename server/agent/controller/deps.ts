@@ -9,7 +9,7 @@ import type { Projects } from "./projects.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./status/store.ts";
 
-/** Renders charts that may look things up in the cluster; the repo server, which knows no cluster, is not asked. */
+/** Renders charts that may use `lookup`; the repo server has no access to a cluster and is not used. */
 export type ChartLookup = () => Promise<Pick<RepoService, "renderReading">>;
 
 /** How a cluster is read as an account. */
@@ -22,7 +22,7 @@ export interface Deps {
   repo: RepoApi;
   /** Renders charts that look things up; without it such charts are refused. */
   lookup?: ChartLookup;
-  /** How charts read as an account, where the program may not simply act as one. */
+  /** How charts read as an account if the program may not impersonate it directly. */
   readAs?: ReadAs;
   repositories: Repositories;
   projects: Projects;
@@ -31,7 +31,7 @@ export interface Deps {
   store: Store;
   memory: Map<string, Memory>;
   log: Log;
-  /** Resolves when who asked for a refresh finds what it has shown, or soon after. */
+  /** Resolves when the client that asked for a refresh can read its result, or soon after. */
   shown?(name: string): Promise<void>;
   /** Between a wave of a sync and the next one, in milliseconds; none without it. */
   waveDelayMs?: number;

@@ -25,9 +25,9 @@ export interface Destination {
   project: string;
   /** The tenant that registered the cluster; undefined for the agent's own cluster and for those of the agent's scope. */
   tenant?: string | undefined;
-  /** Reads, and compares. */
+  /** The client for reads and comparisons. */
   client: KubeClient;
-  /** Writes and deletes: as the account that the project names, or the same as `client`. */
+  /** The client for writes and deletions: as the account that the project names, or the same as `client`. */
   writer: KubeClient;
   /** Clients of accounts, by name. */
   accounts: Map<string, KubeClient>;
@@ -36,7 +36,7 @@ export interface Destination {
   live: Live;
   /** Takes over the objects that another engine applied there. */
   adoption: Adoption;
-  /** What holds for all applications. */
+  /** The settings for all applications. */
   settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
   managed: readonly string[];
@@ -59,7 +59,7 @@ export interface DestinationsOptions {
   home: KubeClient;
   /** The agent's own namespace. */
   own: string;
-  /** None: nothing holds for all. */
+  /** Undefined: there are no settings for all applications. */
   settings?: Settings;
   /** Namespaces of the home cluster this program may look at; empty for all. */
   namespaces: readonly string[];
@@ -149,7 +149,7 @@ export class Destinations {
     return isHome(destination) ? HOME_SERVER : this.#named(destination, tenantOf({ metadata }))[0]?.id;
   }
 
-  /** Never by address across scopes: a tenant's cluster is nothing to other tenants, nor to the agent's own applications. */
+  /** Never matches an address across scopes: a tenant's cluster is invisible to other tenants and to the agent's own applications. */
   #named({ server, name }: Place, tenant: string | undefined): ClusterSecret[] {
     const serving = [...this.#secrets.values()].filter((cluster) => serves(cluster.tenant, tenant));
     return serving.filter((c) =>

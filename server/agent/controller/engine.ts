@@ -20,7 +20,7 @@ export interface EngineOptions {
   env: NodeJS.ProcessEnv;
   log: Log;
   signal: AbortSignal;
-  /** Another way to the cluster than the environment's. */
+  /** Access to the cluster that replaces the environment's. */
   config?: KubeConfig;
   /** A repo server that this process has already. */
   repo?: RepoApi;
@@ -104,7 +104,7 @@ export async function startEngine({
     signal,
   });
   shard.pinned = (app) => controller.deps.destinations.shardOf(app);
-  // Argo CD waits two seconds, lest it takes the health of before for that of after. Here what a write answers is known at once, and a
+  // Argo CD waits two seconds, so that it does not use the health from before the write. Here the response of a write is known at once, and a
   // controller that has not seen the change yet is known by the generation that it observed.
   controller.deps.waveDelayMs = 1_000 * (Number(env.ARGOCD_SYNC_WAVE_DELAY) || 0);
   await controller.start();

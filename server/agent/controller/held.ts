@@ -46,7 +46,7 @@ export async function heldReason(client: KubeClient, namespace: string): Promise
   for (const name of LEASES) {
     const read = await client.get(RESOURCES.lease, namespace, name);
     if (read.kind !== "done" && read.reason !== KUBE.notFound) return read;
-    // What a holder that is gone has written says nothing; the next holder looks for itself.
+    // The text of a former holder is outdated; the next holder checks again.
     const why =
       read.kind === "done" && read.value.spec?.holderIdentity ? read.value.metadata.annotations?.[HELD] : undefined;
     if (why) return done(why);

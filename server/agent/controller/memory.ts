@@ -5,7 +5,7 @@ import { Verdicts } from "./compare/compare.ts";
 import type { Normalised } from "./compare/normalise.ts";
 
 /**
- * The memory of an application between two looks. All of it can be found out again. Times ending in `At` are of the deps' clock,
+ * What is remembered of an application between two reconciliations. All of it can be rebuilt. Times ending in `At` use the deps' clock,
  * unless they say otherwise. Only `update` writes a field.
  *
  * | field                     | written by                                                      | cleared by                                  |
@@ -39,7 +39,7 @@ export interface Memory {
   readonly surveyedAt: number;
   /** Commits of the sources as a survey has found them, where they make other objects: to be rendered at once. */
   readonly found?: string[] | undefined;
-  /** The last answer, when it was no: since when it is, and how often it was. */
+  /** The last failure: since when it lasts, and how often it occurred. */
   readonly failure?: { failure: Failure; sourceDigest: string; since: number; times: number } | undefined;
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   readonly unlabelled: Map<string, KubeObject | undefined>;
@@ -78,7 +78,7 @@ const newMemory = (): Memory => ({
   ignoring: "",
 });
 
-/** Where the memory of every application is. */
+/** The memories of all applications. */
 interface Memories {
   readonly memory: Map<string, Memory>;
 }

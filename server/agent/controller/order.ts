@@ -38,13 +38,13 @@ export interface Hook {
   phases: Phase[];
   /** Around the deletion of the application. */
   partings: DeletionHook[];
-  /** Only when the object is to be left alone altogether. */
+  /** Set only if the object is skipped completely. */
   skip: boolean;
   deletePolicies: string[];
 }
 
 const HELM_HOOKS: Record<string, Phase> = {
-  // Beside other hooks; alone it makes none.
+  // Counts only beside other hook types; alone it makes no hook.
   "crd-install": "PreSync",
   "pre-install": "PreSync",
   "pre-upgrade": "PreSync",
@@ -61,7 +61,7 @@ const HELM_POLICIES: Record<string, string> = {
 const isPhase = (name: string): name is Phase => PHASES.includes(name as Phase);
 const isParting = (name: string): name is DeletionHook => name === "PreDelete" || name === "PostDelete";
 
-/** What makes an object a hook; undefined for an ordinary one. An Argo annotation that names a known hook silences Helm's. */
+/** The hook settings of an object; undefined for an ordinary object. An Argo annotation with a known hook overrides Helm's. */
 export function hookOf(object: KubeObject): Hook | undefined {
   const { annotations } = object.metadata;
   const helm = annotations?.[META.helmHook];

@@ -36,7 +36,7 @@ export class Projects {
   #known = new Map<string, Known>();
   #failure: Failure | undefined = again("ProjectsUnknown", "the AppProjects have not been read yet");
 
-  /** Which of them are others now; all, when nothing was known before. */
+  /** The changed projects; all, if none were known before. */
   replace(objects: readonly KubeObject[]): ReadonlySet<string> | "all" {
     const first = this.#failure !== undefined;
     this.#objects = objects;
@@ -51,7 +51,7 @@ export class Projects {
     this.#read();
   }
 
-  /** They cannot be read: the last known stand. A cluster without the kind has none; otherwise nothing is permitted while they are unknown. */
+  /** The projects cannot be read: the last known ones stay valid. A cluster without the kind has none; else nothing is permitted meanwhile. */
   failed(failure: Failure): void {
     if (!this.#failure) return;
     if (failure.reason === KUBE.kindNotFound) this.replace([]);
@@ -149,7 +149,7 @@ export class Projects {
     let whole = project;
     for (const { projectName, covers } of this.#globals) {
       if (typeof whole === "string") return whole;
-      // The one itself is not its own.
+      // A project is not its own global project.
       if (projectName === whole.name || !covers(labels)) continue;
       const global = all.get(projectName);
       if (typeof global === "string") return `its global project ${projectName} cannot be read: ${global}`;
@@ -173,7 +173,7 @@ function notAllowed(name: string, tenant: string) {
 
 const scopeText = (tenant: string): string => tenant.replace(/\/-$/, "");
 
-/** Whose power an application has: a project that belongs to a tenant gives no other, whatever client made the application. */
+/** The tenant whose permissions an application has: a tenant's project always means that tenant, whichever client made the application. */
 const tenantUnder = (app: Application, { sharing }: Project): string | undefined => tenantOf(app) ?? sharing?.owner;
 
 function readShared(object: KubeObject): Project | string {
@@ -225,7 +225,7 @@ export async function place({ destinations, projects }: Places, app: Application
   return bound.kind === "done" ? placeTenant(bound.value, app) : bound;
 }
 
-/** Where an application's objects are taken away: what it is made of need not be permitted any more. */
+/** The destination for a deletion: its sources no longer need to be permitted. */
 export async function placeOfDeletion(
   { destinations, projects }: Places,
   app: Application,
@@ -335,7 +335,7 @@ function provenOf(app: Application, instance: string): (object: KubeObject) => b
   };
 }
 
-/** Why an object is out of what may be managed on the cluster at all. */
+/** Why an object may not be managed on this cluster. */
 export function unmanaged(
   { managed, clusterWide }: Destination,
   object: KubeObject,

@@ -12,8 +12,8 @@ import { tell } from "./phases/tell.ts";
 import type { Report } from "./status/report.ts";
 
 /**
- * One look at one application, from its specification to its status. Gives when to look again; nothing means at the next change or refresh.
- * Each phase gives what the next one works with, or ends the look with a status that says why.
+ * One reconciliation of one application, from its specification to its status. Returns when the next is due; undefined: at a change or refresh.
+ * Each phase returns the input of the next one, or ends the reconciliation with a status that names the reason.
  */
 export async function reconcile(deps: Deps, app: Application, report: Report): Promise<Next | undefined> {
   if (skips(app)) return undefined;
@@ -21,18 +21,18 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   // The deletion of an application deletes its objects too, if its finalizer asks for it.
   if (app.metadata.deletionTimestamp) return finalize(deps, app, look.memory, report);
 
-  // Can this specification be worked with at all, and where does it go?
+  // Validate the specification and find its destination.
   const placed = await findPlace(look);
   if (placed.kind === "end") return placed.next;
 
-  // What does Git say?
+  // Fetch the desired state from Git.
   const fetched = await fetchWanted(placed.value);
   if (fetched.kind === "end") return fetched.next;
 
-  // What is there?
+  // Observe the live state.
   const seen = await observeLive(fetched.value);
 
-  // Does something have to be done about the difference?
+  // Decide whether an operation is needed.
   const decision = await decide(seen);
 
   // Do it, one step at a time.

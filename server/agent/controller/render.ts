@@ -29,9 +29,9 @@ export interface Question {
   key?: string | undefined;
   /** The commits that a look a moment ago has found. */
   revisions?: readonly string[] | undefined;
-  /** How long ago the question arose. */
+  /** The age of the request. */
   sinceMs?: number;
-  /** Finds the way into a repository. */
+  /** Finds the access to a repository. */
   access?: Pick<Repositories, "find" | "charts">;
 }
 
@@ -85,7 +85,7 @@ export async function requestFor({ deps, app, destination }: Asking, question: Q
     freshness,
     sinceMs,
     kubeVersion: destination.version,
-    // All kinds of a cluster are much to tell, and a new one would be another content for every chart: only for who asks.
+    // The list of a cluster's kinds is long, and a new kind would change the cache key of every chart: it is sent only for charts that use it.
     ...(looksUp(app) ? { apiVersions: await versionsOf(destination) } : {}),
     generatePaths: generatePathsOf(app),
     known: key,
@@ -126,7 +126,7 @@ function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** What of a destination decides how objects look: which kinds it has, and which are left alone there. */
+/** The properties of a destination that change the rendered objects: its kinds, and the kinds that are excluded there. */
 export type Shape = Pick<Destination, "settings" | "server" | "own" | "tenant" | "application"> & {
   client: { discovery: Pick<KubeClient["discovery"], "find"> };
 };

@@ -34,7 +34,7 @@ const MAX_GLOBAL = 100;
 // The keys of `argocd-cm` that decide what is rendered or how it is compared.
 const RELEVANT =
   /^(resource\.(exclusions|inclusions|customizations|compareoptions|respectRBAC)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
-// As the API server takes one: under another no object could be written.
+// A key that the API server accepts: with an invalid one no object could be written.
 const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const COMPARE = "resource.compareoptions";
 
@@ -55,7 +55,7 @@ export class Settings {
   knownFields: KnownField[] = [];
   /** Health, with the checks that users have written. */
   readonly judge = new Judge();
-  /** What users have written for their kinds. */
+  /** The actions that users defined for their kinds. */
   custom: Customizations = noCustomizations();
   problems: string[] = [];
   /**
@@ -71,7 +71,7 @@ export class Settings {
   /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
   applicationNamespaces: readonly string[] = [];
   setNamespaces: readonly string[] = [];
-  /** Another one for each content. */
+  /** Changes with the content. */
   revision = "";
 
   /** True when something has changed. */
@@ -146,7 +146,7 @@ export class Settings {
     }));
   }
 
-  /** An unreadable one is dropped and named in every application: it may have been a prohibition. */
+  /** An unreadable one is dropped and reported in every application, because it may have been a denial. */
   #globals(text: unknown): GlobalProject[] {
     const list = this.#yaml("globalProjects", text) ?? [];
     if (!Array.isArray(list) || list.length > MAX_GLOBAL) {
@@ -186,7 +186,7 @@ export class Settings {
     };
   }
 
-  /** What is said of kinds, each by an entry of its own or in the older one for all; of both the entry of its own counts. */
+  /** The customizations of kinds, from an entry for each kind or from the older combined entry; the entry for the kind wins. */
   #customized<T>(
     data: Record<string, unknown>,
     what: "ignoreDifferences" | "knownTypeFields",

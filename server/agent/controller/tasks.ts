@@ -116,7 +116,7 @@ function pruneTasks(
     .map(({ object, resource }) => {
       const key = keyOf(object);
       const mirrored = waves[waves.length - 1 - waves.indexOf(waveOf(object))]!;
-      // Of the object or of the application: an object cannot say no to it.
+      // Set on the object or on the application: an object cannot turn it off.
       const late = [object, undefined].some((one) => syncOption("PruneLast", one, options) === "true");
       const wave = late ? last : mirrored;
       return { id: `Sync|${key}`, key, phase: "Sync" as const, wave, object, hook: false, prune: true, resource };

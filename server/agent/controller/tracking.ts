@@ -5,7 +5,7 @@ import { META } from "./application.ts";
 
 export const METHODS = ["annotation", "annotation+label", "label"] as const;
 
-/** By what an object says whose it is. Which objects are watched is not decided by it: that is our own label, under each method. */
+/** The tracking method: how an object names its application. It does not decide which objects are watched: under every method, our own label does. */
 export interface Tracking {
   method: (typeof METHODS)[number];
   labelKey: string;
@@ -53,7 +53,7 @@ export function mark(
   object.metadata.labels = { ...labels, [META.app]: appLabel(app) };
 }
 
-/** After an object was given a name: what refers to itself refers to that one. */
+/** Call it after an object got a generated name: puts that name into the tracking annotation. */
 export function remark(object: KubeObject, app: string, namespace: string): void {
   const { annotations } = object.metadata;
   if (annotations?.[META.trackingId] === undefined) return;
@@ -88,9 +88,9 @@ function namedBy(object: KubeObject): string | undefined {
   return own && (at === undefined || at === namespace) ? app : undefined;
 }
 
-/** What an object says about its owner, seen by one application. */
+/** The marks of an object about its owner, as one application sees them. */
 interface Clues {
-  /** The cluster copied its labels from a Service: they say nothing. */
+  /** The cluster copied its labels from a Service, so they do not count. */
   copied: boolean;
   /** By what objects are marked now. */
   by: "annotation" | "label";
@@ -166,7 +166,7 @@ export const isStray = (object: KubeObject, app: string, tracking: Tracking): bo
 /** What `ownerOf` says of an application's own objects. */
 export const markOf = (app: string, { method }: Tracking): string => (method === "label" ? cut(app) : app);
 
-/** Whether a label's value is what was left of a name that is too long for it. */
+/** Whether a label's value is a shortened name. */
 export const isCutTo = (mark: string, app: string): boolean => app.length > MAX_LABEL && cut(app) === mark;
 
 /** Whether an object has the marks that it is to have: one whose old marks are as good as these may be the same all the same. */

@@ -25,7 +25,7 @@ export async function testRepository(ctx: AgentContext, repo: RepoApi, secret: K
   const access = await repositoryAccess(ctx, secret);
   if (access.kind !== "done") return { connection: failed(access) };
   const probed = await repo.probe(access.value);
-  // Beside Argo CD it is not tried here at all: that says nothing about the repository.
+  // Beside Argo CD the connection is not tested here, so the result says nothing about the repository.
   if (probed.kind !== "done" && probed.reason === NOT_WITH_ARGO_CD)
     return { connection: { ...failed(probed), state: "Unknown" } };
   return { connection: probed.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(probed) };
@@ -50,7 +50,7 @@ const LAYERS: [RegExp, string][] = [
   [/certificate|CERT|TLS|SSL|EPROTO|Hostname\/IP does not match/i, "CertificateUntrusted"],
 ];
 
-/** Which layer failed of those before the API server: its client has one name for all of them, as they pass. */
+/** The layer below the API server that failed: the client reports all of them, because they are transient, under one name. */
 function layerOf({ reason, message }: { reason: string; message: string }): string {
   if (reason === KUBE.unauthorized) return "AuthenticationFailed";
   return (reason === KUBE.unavailable && LAYERS.find(([pattern]) => pattern.test(message))?.[1]) || reason;
@@ -100,7 +100,7 @@ export class Connections {
     try {
       const status =
         collection === "repositories" ? await testRepository(ctx, repo, object) : await testCluster(ctx, object);
-      // A newer Secret waits: what this one would say is out of date.
+      // A newer Secret is waiting, so this result would be outdated.
       if (signal.aborted || this.#wanted.has(uid)) return;
       reports.put({ collection, key, uid }, { status });
       if (status.connection.state === "Failed") void this.#later(wanted, attempt);

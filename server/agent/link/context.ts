@@ -11,7 +11,7 @@ export interface AgentContext {
   account: string;
   /** The agent's own scope, `ORG/PROJECT` with `-` for none; unknown until it has enrolled. */
   scope?: string;
-  /** Where else than in the agent's namespace there may be applications and sets. */
+  /** The other namespaces that may contain applications and sets. */
   patterns?: Patterns;
   /** Objects of other namespaces that the service has delivered: the uid of its object, and `namespace/name`. Only these are the service's own there. */
   elsewhere?: Map<string, string>;

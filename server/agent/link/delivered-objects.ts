@@ -37,7 +37,7 @@ export function foundIn(kind: string, object: KubeObject, account: string, place
       unmarked: !isPlaced(object, part),
     }));
   }
-  // What a set makes was not delivered, whatever it carries.
+  // Objects of a set were not delivered, whatever marks they have.
   if (kind === "Application" && setOf(object) !== undefined) return [];
   const marks = marksOf(object, account);
   const collection = collectionAt(kind, object.metadata.labels?.[SECRET_TYPE]);

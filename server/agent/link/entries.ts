@@ -75,7 +75,7 @@ export async function putEntry(
         `${JSON.stringify(at)} of ConfigMap ${ctx.namespace}/${shared.name} ${whose} and is left as it is: delete it there, or this object`,
       );
     }
-    // A replay, or overtaken on the way: the held one is newer.
+    // A replay, or overtaken on the way: the stored object is newer.
     if (marks?.uid === object.uid && marks.generation > object.generation) return done(undefined);
     // What it was called before, and the part of an object of the same name that was forgotten by force.
     const [rest, left] = without(shared, data, entries, (name, entry) => entry.uid === object.uid || name === at);
@@ -144,7 +144,7 @@ export async function changeConfigMap(
       ...(Object.keys(owners).length ? { [ENTRIES]: canonical(owners) } : {}),
       ...(tenant === undefined ? {} : { [TENANT]: tenant }),
     };
-    // By this label the engine finds it.
+    // The engine finds it by this label.
     const labels = { ...existing?.metadata.labels, [PART_OF]: "argocd" };
     const metadata = { name, namespace: ctx.namespace, ...existing?.metadata, labels, annotations };
     const next: KubeObject = { apiVersion: "v1", kind: "ConfigMap", ...existing, metadata, data };

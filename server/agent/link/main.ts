@@ -97,7 +97,7 @@ export async function runAgent(
       await lead(signal);
     else {
       const holder = env.POD_NAME || `${hostname()}-${process.pid}`;
-      // A lost Lease is nothing to die of: this replica goes back into the line.
+      // A lost Lease is no reason to exit: this replica waits for the Lease again.
       while (!signal.aborted) await withLease({ client, namespace, name: LEASE, holder, signal }, lead);
     }
   } finally {

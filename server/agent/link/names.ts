@@ -26,7 +26,7 @@ export const MARK = {
 
 export type Collection = WorkerObject["collection"];
 
-/** What an object of ours says about itself. */
+/** The marks of one of our objects. */
 export interface Marks {
   key: string;
   uid: string;

@@ -42,7 +42,7 @@ interface Watched {
 // A set's report covers all its applications: many changes in one moment are one report.
 const NEWS_MS = 250;
 const SETTINGS = new Set(["argocd-cm", "argocd-cmd-params-cm"]);
-/** What tenants get power by. */
+/** The kinds whose tenant mark decides permissions. */
 const MARKED = new Set([RESOURCES.application.kind, RESOURCES.appProject.kind, APPLICATION_SET.kind]);
 // Reported also where the service did not make them.
 const WATCHED: readonly Watched[] = [

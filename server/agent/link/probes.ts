@@ -6,7 +6,7 @@ import type { ServeOptions } from "./session.ts";
 /** What of the agent runs now. */
 export interface Running {
   engine?: Engine | undefined;
-  /** Argo CD works in the engine's place: that is no fault of ours. */
+  /** Argo CD runs instead of the engine, which is not an error. */
   waits: boolean;
   parts?: Parameters<NonNullable<ServeOptions["started"]>>[0] | undefined;
 }

@@ -53,7 +53,7 @@ export interface ServeOptions {
 // Questions at once; each may render.
 const QUESTIONS = 16;
 
-/** Runs the link of the one replica that talks, until the signal. */
+/** Runs the link in the active replica until the signal. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { client, namespace, repo, log, signal } = options;
   const cluster = await findCluster(options);

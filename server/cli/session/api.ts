@@ -46,7 +46,7 @@ export class Api {
     return (type.includes("json") && text ? JSON.parse(text) : text) as T;
   }
 
-  /** Sends and gives back a successful answer with its body unread. */
+  /** Sends a request and returns the successful response with an unread body. */
   async send(id: OperationId, args: CallArgs, deadline: AbortSignal): Promise<Response> {
     const row: OperationRow = operations[id];
     if (!this.target.apiKey)

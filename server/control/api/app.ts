@@ -56,7 +56,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
   return server;
 }
 
-/** Which operation → who is it → body within limits → does it fit the contract → may they → do it. */
+/** Route → authenticate → read the body within limits → validate → authorize → carry out. */
 function stepsOf(s: Services, { maxInFlight = 500, validateResponses = false }: AppOptions): Express {
   const app = express();
   app.set("etag", false);
@@ -71,7 +71,7 @@ function stepsOf(s: Services, { maxInFlight = 500, validateResponses = false }: 
   return app;
 }
 
-/** Does it fit the contract? Probes have nothing to validate, and should not wait for the validator to be built. */
+/** Validates the request. Probes have nothing to validate and should not wait for the validator to be built. */
 function fitsContract(s: Services, validateResponses: boolean): express.RequestHandler {
   const validate = express.Router();
   validate.use(

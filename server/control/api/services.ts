@@ -10,7 +10,7 @@ import type { Dispatchers } from "../tasks/queue/dispatcher.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Webhooks } from "./webhooks/door.ts";
 
-/** What every handler stands on. */
+/** What every handler needs. */
 export interface Services {
   db: Database;
   signer: Signer;
@@ -23,7 +23,7 @@ export interface Services {
   version: string;
   /** Where delegates wait for tasks. */
   dispatchers: Dispatchers;
-  /** Who was heard of. */
+  /** The last contact of each worker. */
   contacts: Contacts;
   bounds: Bounds;
   /** What callers without a valid credential may use. */

@@ -3,7 +3,7 @@ import type { WriteLine } from "../process/bounded.ts";
 
 const MAX_CHARS = 64 * 1024;
 
-/** Runs something and gives its standard output instead of logging it; any exit code but 0 is a failure. */
+/** Runs a command and returns its standard output instead of logging it; any exit code but 0 is a failure. */
 export async function collect(
   run: (write: WriteLine) => Promise<Outcome<number>>,
   write: WriteLine,

@@ -22,7 +22,7 @@ export interface Git {
   run(...args: string[]): Promise<number>;
   /** Its answer without the white space around; empty when it failed. */
   ask(...args: string[]): Promise<string>;
-  /** What the last failed command said, in a line. */
+  /** The error output of the last failed command, in one line. */
   why(): string;
 }
 

@@ -40,7 +40,7 @@ export async function emptyTrash(trash: string, names: readonly string[]): Promi
     }
   }
   let left = 0;
-  // Whatever the quick way could not do.
+  // Whatever the fast path could not remove.
   for (const path of stuck) await rm(path, { recursive: true, force: true, maxRetries: 2 }).catch(() => left++);
   return left;
 }

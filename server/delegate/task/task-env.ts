@@ -30,7 +30,7 @@ export interface TaskEnvOptions {
   caBundle?: string | undefined;
 }
 
-/** What every process gets that the delegate starts for others. */
+/** The base environment of every process that the delegate starts for others. */
 export function baseEnv({
   env,
   more,
@@ -52,7 +52,7 @@ export function taskEnv({ task, workspace, ...rest }: TaskEnvOptions): Record<st
   return { ...baseEnv(rest), HOME: workspace.home, TMPDIR: workspace.tmp, ...ownEnv(task, workspace) };
 }
 
-/** What a task cannot give itself another value of. A system it changes can use the fence to refuse a late attempt. */
+/** Variables that a task cannot override. A system that it changes can use the fence to refuse a late attempt. */
 export function ownEnv(task: TaskEnvOptions["task"], workspace: Workspace): Record<string, string> {
   const at = workspace.mark.indexOf("=");
   return {

@@ -90,7 +90,7 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
   const report = { ...bounded(masked(result, redactor)), ...(shipped ? { lastLog: shipper.last } : {}) };
   let sent = await sendResult(session, task, report, stop.report);
   if (sent.kind === "stop" && /^(body_too_large|invalid_)/.test(sent.reason)) {
-    // Better an end without its outputs than none.
+    // A result without outputs is better than no result.
     const { outputs: _, ...rest } = report;
     sent = await sendResult(
       session,

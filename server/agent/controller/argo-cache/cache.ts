@@ -26,14 +26,14 @@ export interface ArgoCacheOptions {
   registry: Registry;
 }
 
-// Two: the others' work goes on between the pages of one.
+// Two, so that other work goes on between the pages of one application.
 const PARALLEL = 2;
 const CLUSTERS_MS = 10_000;
 const CLUSTERS_TTL_SECONDS = 600;
 // Applications that are open in a browser are looked up, and written again, this often.
 const VIEWERS_MS = 5_000;
 const VIEWERS_PAGE = 500;
-// A refresh that was asked for waits so long for its entries: who asked reads them at once.
+// A requested refresh waits this long for its entries, because its caller reads them at once.
 const ANSWER_MS = 1_000;
 const AGAIN_MS = 60_000;
 const PASSWORD_MS = 30_000;
@@ -42,7 +42,7 @@ const PASSWORD = { secret: "argocd-redis", key: "auth" };
 
 /**
  * Writes what argocd-server and the argocd command line read, if a Redis is named for it. The work on applications never waits for it.
- * Nothing is held for an application but when it is due and two digests. While the Redis is away nothing is made for it.
+ * For each application it keeps only the time when it is due and two digests. While the Redis is away, no entries are made.
  */
 export class ArgoCache {
   readonly #with: ArgoCacheOptions;
@@ -100,7 +100,7 @@ export class ArgoCache {
     this.#pump();
   }
 
-  /** Before a refresh that was asked for is answered; at most a second. */
+  /** Called before a requested refresh is answered; takes at most a second. */
   async answer(name: string): Promise<void> {
     if (!this.#connection?.usable) return;
     this.#schedule.changed(name);
@@ -210,7 +210,7 @@ export class ArgoCache {
     this.#timers.push(timer);
   }
 
-  /** One after the other, however long one takes; the first one at once. */
+  /** Runs one after the other, however long each takes; the first one starts at once. */
   #every(ms: number, work: () => Promise<void>): void {
     const epoch = this.#epoch;
     const timers = this.#timers;
@@ -236,7 +236,7 @@ export class ArgoCache {
       }
       if (name === undefined) return;
       busy.add(name);
-      // Whatever becomes of it, it is not due again at once: that would be a loop that nothing else gets into.
+      // Whatever the result, it is not due again at once: such a loop would block everything else.
       this.#schedule.begin(name);
       void this.#run(name).then(() => this.#pump());
     }

@@ -13,7 +13,7 @@ export interface ClusterInfo {
 const SILENT_MS = 60_000;
 const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+/, "");
 
-/** A cluster by what its applications have found; one without applications is not asked. */
+/** A cluster, as its applications found it; a cluster without applications is not queried. */
 export async function clusterInfo(
   open: Destination | undefined,
   applications: number,

@@ -6,7 +6,7 @@ const CONNECT_MS = 3_000;
 // A large entry on a slow line takes seconds. A Redis that is slower counts as away.
 const DEADLINE_MS = 15_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
-// One that answers and refuses to write, as a replica or a full one does, will mostly refuse again.
+// A Redis that answers but refuses writes, such as a replica or a full one, will most likely refuse again.
 const REFUSED_MS = [5_000, 30_000, 120_000, 300_000];
 
 export interface ConnectionOptions {
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   password: Secret | undefined;
   /** It answers again: entries that were written before may be gone. */
   ready(): void;
-  /** It does not answer, or refuses; said once until it answers again. */
+  /** It does not answer, or refuses; reported once until it answers again. */
   failed(message: string): void;
 }
 
@@ -58,7 +58,7 @@ export class Connection {
     this.#redis.on("close", () => this.#fail("the connection was closed"));
   }
 
-  /** Whether it answered the last time; without that nothing is made for it. */
+  /** Whether it answered the last time; if not, no entries are made for it. */
   get usable(): boolean {
     return this.#redis.status === "ready" && !this.#failed;
   }
@@ -70,7 +70,7 @@ export class Connection {
     return written;
   }
 
-  /** Lets entries live on; false when one of them is not there any more, as after an eviction. */
+  /** Extends the lifetime of entries; false if one of them is gone, for example after an eviction. */
   async renew(keys: readonly string[], ttlSeconds: number): Promise<boolean> {
     const answers = await this.#optional(() => Promise.all(keys.map((key) => this.#redis.expire(key, ttlSeconds))));
     return answers?.every((there) => there === 1) === true;
@@ -84,7 +84,7 @@ export class Connection {
     await this.#optional(() => this.#redis.publish(channel, ""));
   }
 
-  /** How many listen to each channel; none when it is not known. */
+  /** The number of listeners of each channel; empty if unknown. */
   async listeners(channels: readonly string[]): Promise<number[]> {
     const answer = await this.#optional(() => this.#redis.pubsub("NUMSUB", ...channels));
     return channels.map((_, i) => Number(answer?.[2 * i + 1] ?? 0));
@@ -119,7 +119,7 @@ export class Connection {
       const answers = this.#redis.status === "ready" && !this.#failed;
       this.#fail(message);
       if (!answers) return undefined;
-      // One that takes commands and does not answer them would hold up each of the next ones as long.
+      // A Redis that accepts commands without answering would delay each following command just as long.
       if (/timed out/i.test(message)) this.#redis.disconnect(true);
       else
         this.#greeting = setTimeout(
@@ -132,7 +132,7 @@ export class Connection {
     }
   }
 
-  /** What its rules may not permit, and what can be done without. */
+  /** A command that its ACL may forbid, and that is optional. */
   #optional<T>(command: () => Promise<T>): Promise<T | undefined> {
     return this.#ask(() =>
       command().catch((error: Error) => {

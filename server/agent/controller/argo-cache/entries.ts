@@ -26,7 +26,7 @@ export interface EntriesOptions {
 
 export type Written = "written" | "unchanged" | "failed" | "too large";
 
-/** Writes the entries of one application; one that is still there as it was is only renewed. */
+/** Writes the entries of one application; an unchanged entry that still exists is only renewed. */
 export class Entries {
   readonly #with: EntriesOptions;
 
@@ -34,7 +34,7 @@ export class Entries {
     this.#with = options;
   }
 
-  /** An application that cannot be compared has nothing to show: readers then tell its conditions. */
+  /** An application that cannot be compared has nothing to show: readers then show its conditions. */
   async empty(name: string, entry: Entry): Promise<Written> {
     const { connection, options } = this.#with;
     const removed = await connection.remove([storedKey(managedKey(name), options.compression)]);
@@ -111,7 +111,7 @@ export class Entries {
     return "written";
   }
 
-  /** What belongs to no application, where the project wants to know: all kinds are listed for it, so only when the last look did so too. */
+  /** Orphans, if the project monitors them. This lists all kinds, so only if the last reconciliation did so too. */
   async #orphans(
     look: Parameters<typeof orphanNodes>[0],
     { orphans, orphansAt }: Memory,

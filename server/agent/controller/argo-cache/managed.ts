@@ -75,7 +75,7 @@ export async function* managedResources(
 
 const textOf = (state: KubeObject | undefined): string => (state === undefined ? "null" : JSON.stringify(state));
 
-/** As a user reads it: who owns which field is half of an object, and of it only our own part is kept. */
+/** As a user reads it, without `managedFields`: they are half of an object, and only our own entry is kept. */
 function readable({ metadata: { managedFields: _, ...metadata }, ...rest }: KubeObject): KubeObject {
   return { ...rest, metadata } as KubeObject;
 }
@@ -103,7 +103,7 @@ async function comparedStates(
   return { normalised: counted(live), predicted: counted(laidOver(live, target.object) as KubeObject) };
 }
 
-/** Where the API server cannot be asked to try: the fields that Git names have its values, lists are taken whole. */
+/** If no dry run is possible: fields in Git get Git's values, and lists are replaced as a whole. */
 function laidOver(live: unknown, wanted: unknown): unknown {
   if (!isMap(live) || !isMap(wanted)) return wanted;
   return {

@@ -52,7 +52,7 @@ function hide(maps: readonly unknown[], only?: ReadonlySet<string>): void {
 /** As the API server stores it: `stringData` becomes `data`. */
 function encodedData(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret;
-  // Of another shape than a map: the API server refuses it, and it may hold a value all the same.
+  // Not a map: the API server refuses it, but it may still hold a secret value.
   if (rest.data !== undefined && rest.data !== null && !isMap(rest.data)) rest.data = HIDDEN;
   if (!isMap(stringData)) return (stringData ? { ...rest, stringData: HIDDEN } : rest) as KubeObject;
   const encoded = Object.entries(stringData).map(([key, value]) => [

@@ -12,7 +12,7 @@ export interface CacheOptions {
   customLabels: string[];
   /** Labels of cluster nodes that are shown. */
   nodeLabels: string[];
-  /** What of this cannot be used. */
+  /** The settings that cannot be used. */
   problems: string[];
 }
 
@@ -29,7 +29,7 @@ export function readCacheOptions(configMaps: readonly KubeObject[], env: NodeJS.
   const text = (value: unknown) => (typeof value === "string" ? value.trim() : "");
 
   let server = env.OUTPOST_ARGOCD_REDIS_SERVER || text(params["redis.server"]) || undefined;
-  // Otherwise anyone who may write the ConfigMap decides where the states of all objects go.
+  // Otherwise anyone who may write the ConfigMap could redirect the states of all objects.
   if (env.OUTPOST_ARGOCD_REDIS_SERVER === "off") server = undefined;
   if (server && !SERVER.test(server)) {
     problems.push("redis.server must be a host and a port, for example argocd-redis:6379");

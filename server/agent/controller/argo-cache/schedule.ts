@@ -5,25 +5,25 @@ export interface Entry {
   /** When to write it next, by the clock. */
   dueAt: number;
   writtenAt: number;
-  /** When it changed last: its entries are not older. */
+  /** When it changed last: its entries must not be older. */
   changedAt: number;
   /** What was written: the states, and the tree with its number of pieces. */
   states?: string;
   tree?: string;
   shards: number;
-  /** What belongs to no application, as of the look of that time. */
+  /** The orphans that the last reconciliation found, with its time. */
   orphans?: { at: number; nodes: ResourceNode[] };
-  /** Times in a row that it was found on its way to something else. */
+  /** How many times in a row it was found to be still changing. */
   unsettled: number;
 }
 
 // A burst of changes is one write, and no application is written more often.
 const SOON_MS = 200;
 const EACH_MS = 1_000;
-// While Pods come and go: by these steps, as their own changes are not watched.
+// While Pods come and go it is written at these intervals, because Pods are not watched.
 const FOLLOW_MS = [2_000, 5_000, 15_000, 60_000, 300_000];
 
-/** When which application is written: soon after a change, again while something is on its way, and before its entries expire. */
+/** Decides when each application is written: soon after a change, again while it is still changing, and before its entries expire. */
 export class Schedule {
   readonly #entries = new Map<string, Entry>();
   readonly #renewMs: number;
@@ -66,7 +66,7 @@ export class Schedule {
       ? FOLLOW_MS[Math.min(entry.unsettled, FOLLOW_MS.length) - 1]!
       : Number.POSITIVE_INFINITY;
     entry.writtenAt = now;
-    // Not all at once: so many were written when the program began.
+    // Spread out, because they were all written together when the program started.
     const next = now + Math.min(follow, this.#renewMs * (0.8 + Math.random() * 0.2));
     entry.dueAt = Math.min(entry.dueAt, next);
   }
@@ -84,7 +84,7 @@ export class Schedule {
     return entry;
   }
 
-  /** The one that has waited longest of those that are due, and when the next one is. */
+  /** The due application that has waited longest, and when the next one is due. */
   next(busy: ReadonlySet<string>): { name?: string; inMs?: number } {
     let [name, at] = [undefined as string | undefined, Number.POSITIVE_INFINITY];
     for (const [one, { dueAt }] of this.#entries) if (dueAt < at && !busy.has(one)) [name, at] = [one, dueAt];

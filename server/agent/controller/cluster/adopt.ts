@@ -7,9 +7,9 @@ import type { Resource } from "../../../kube/path.ts";
 import { META } from "../application.ts";
 import { ownerOf, type Tracking } from "../tracking.ts";
 
-/** Puts the label on and owns nothing else, so that taking an object over changes no field that anybody set. */
+/** Applies only the label and owns no other field, so that adopting an object changes no field of another client. */
 export const INDEXER = "outpost-index";
-// An application that is seen for the first time is content with a list of this age.
+// A list of this age is good enough for an application that is seen for the first time.
 const FRESH_MS = 30_000;
 
 interface Unlabelled {
@@ -50,7 +50,7 @@ export class Adoption {
     this.#tracking = tracking;
   }
 
-  /** Labels an application's objects of one kind, once; gives them as they are then. */
+  /** Labels an application's objects of one kind, once; returns them in their new state. */
   async take(claim: Claim): Promise<Outcome<KubeObject[]>> {
     const { resource, owner, label } = claim;
     const id = `${resource.group}/${resource.kind}`;
@@ -82,7 +82,7 @@ export class Adoption {
       async ({ object, as }) => {
         const written = await putLabel(as, resource, object, label);
         if (written.kind === "done") taken.push(written.value);
-        // The sync will say that its account may not write it.
+        // The sync will report that its account may not write it.
         else if (as !== this.#client && written.reason === KUBE.forbidden) return;
         else if (written.reason !== KUBE.notFound && written.reason !== KUBE.conflict) failure ??= written;
       },
@@ -138,12 +138,12 @@ function putLabel(
 
 const UNMARKED = "";
 
-/** Whose an object is by its marks. */
+/** The owner of an object according to its marks. */
 const claimant = (object: KubeObject, tracking: Tracking): string | undefined =>
   ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? UNMARKED : undefined);
 
 /**
- * Whether an object was made for another one, whose marks it may have by copy. A StatefulSet gives its labels to its claims, an operator to what it
+ * Whether an object was made for another one, whose marks were copied to it. A StatefulSet copies its labels to its claims, an operator to what it
  * makes, and these name no owner: tracked by label, only those are the application's that it was known to have.
  */
 const isMade = (object: KubeObject, method: Tracking["method"], listed: ReadonlySet<string>): boolean => {

@@ -6,7 +6,7 @@ import type { Destination } from "../destination.ts";
 import { kindsBelow } from "./descendants.ts";
 import { newest } from "./orphans.ts";
 
-// Of more objects than that one answer would not be bounded.
+// With more objects, one answer would be too large.
 const MAX_LOOKED = 20_000;
 const MAX_COMPLETED = 500;
 const PAGE = 500;
@@ -55,7 +55,7 @@ export class Below {
     this.#options = options;
   }
 
-  /** Everything that may have come of these objects. */
+  /** Everything that may be a descendant of these objects. */
   async of(present: readonly KubeObject[]): Promise<KubeObject[]> {
     const { client, settings, server } = this.#destination;
     const kinds = kindsBelow(new Set(present.map((object) => `${gvkOf(object).group}/${object.kind}`)));

@@ -1,4 +1,4 @@
-/** Which application was the first to want an object, by the object's key. */
+/** The application that first claimed an object, by the object's key. */
 export class Claims {
   readonly #owners = new Map<string, string>();
   readonly #keys = new Map<string, Set<string>>();

@@ -3,7 +3,7 @@ import { isNamedAfter, NAMED } from "./resource-membership.ts";
 
 const NAMING = new Set(Object.values(NAMED));
 
-/** The objects that came of those of an application, parents first, each with the uids of what it came of. */
+/** The descendants of an application's objects, parents first, each with the uids of its parents. */
 export function descendants(
   roots: readonly KubeObject[],
   others: readonly KubeObject[],

@@ -13,7 +13,7 @@ interface Shown {
 }
 
 interface KindWatch {
-  /** What the watch has shown, and no more than tells whose it was: the objects themselves are kept once, by application. */
+  /** For each object that the watch showed, only its owner: the objects themselves are kept once, by application. */
   shown: Map<string, Shown>;
   ready: Promise<void>;
   /** Why it cannot be seen now, and since when. */
@@ -28,9 +28,9 @@ interface KindWatch {
   relist?: () => void;
 }
 
-// A watch that is cut is resumed within seconds, and until then what it showed is good enough.
+// A watch that is cut off resumes within seconds; until then its last state is good enough.
 const STALE_MS = 10_000;
-// Events are not lost, and memory does not lie: that it is so is checked twice an hour.
+// Events should not get lost, and the cache should be right: this is verified twice an hour.
 const RESYNC_MS = 1_800_000;
 
 export interface LiveOptions {
@@ -46,14 +46,14 @@ export interface LiveOptions {
 
 /**
  * The managed objects of one cluster, by label: one watch a kind, however many applications use it, and no unmanaged object.
- * What a write answers goes in at once, so that no decision waits for the watch to catch up.
+ * The response of each write is stored at once, so that no decision waits for the watch to catch up.
  */
 export class Live {
   readonly #options: LiveOptions;
   readonly #kinds = new Map<string, KindWatch>();
   /** Objects written by us before the watch of their kind showed them. */
   readonly #byApp = new Map<string, Map<string, KubeObject>>();
-  /** The same objects, for who does not know the application. */
+  /** The same objects, for callers that do not know the application. */
   readonly #byKey = new Map<string, KubeObject>();
 
   constructor(options: LiveOptions) {
@@ -189,14 +189,14 @@ export class Live {
         ready();
       },
     }).then(() => {
-      // Ended before the first list: waiting callers must not wait for ever.
+      // It ended before the first list: callers must not wait for ever.
       kind.failure ??= again("WatchEnded", "the watch has ended");
       ready();
     });
     return kind;
   }
 
-  /** All that is known of a kind where a watch of it looks. */
+  /** All known objects of a kind in the scope of its watch. */
   *#within({ group, kind }: Resource, namespace: string | undefined): Iterable<[string, KubeObject]> {
     const prefix = namespace === undefined ? `${group}/${kind}/` : objectKey(group, kind, namespace, "");
     for (const entry of this.#byKey) if (entry[0].startsWith(prefix)) yield entry;

@@ -15,7 +15,7 @@ export const LOOKUP = {
 } as const;
 
 const ACCOUNT = /^(?:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?):)?([a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?)$/;
-// Of a cluster with many operators; a chart asks for a few of them.
+// The size for a cluster with many operators; a chart needs only a few of these kinds.
 const MAX_VERSIONS = 5_000;
 
 /** Whether the application's charts may see the cluster: the annotation names the account as which they read. */
@@ -63,7 +63,7 @@ export function accountOf(
     : done(user);
 }
 
-/** Renders with the cluster at hand: read as the account, through a reader that lives as long as the rendering. */
+/** Renders with access to the cluster: reads as the account, through a reader that lives only during the rendering. */
 export async function renderReading(
   deps: Deps,
   app: Application,
@@ -83,7 +83,7 @@ export async function renderReading(
   try {
     const rendered = await door.renderReading(request, reader);
     const kept: Failure | undefined = reader.failure();
-    // A chart may render without an object that it could not read, and would then leave objects out.
+    // A chart may treat an object that it could not read as missing, and then leave objects out.
     return kept && (rendered.kind === "done" || kept.kind !== "stop")
       ? { ...kept, message: `${account.value} cannot read what a chart looks up: ${kept.message}` }
       : rendered;

@@ -29,7 +29,7 @@ export interface Eyes {
 export interface Reader {
   /** Holds a secret in its path: clients of Kubernetes send a token to a server with TLS alone. */
   address: Secret;
-  /** What kept an answer from being one; the first of them. */
+  /** The first error that prevented an answer. */
   failure(): Failure | undefined;
   close(): Promise<void>;
 }
@@ -137,7 +137,7 @@ export function readable(target: string): string | undefined {
   return kept ? `${path}?${kept}` : path;
 }
 
-/** What a path that `readable` gave asks for; nothing where it asks which kinds there are, or for the version. */
+/** The resource that a path returned by `readable` refers to; undefined for discovery and version requests. */
 export function placeOf(
   path: string,
 ): { group: string; version: string; plural: string; namespace?: string } | undefined {

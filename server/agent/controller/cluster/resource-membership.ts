@@ -20,7 +20,7 @@ export interface ResourceKey {
 }
 
 export const NOT_PART = "NotPartOfApplication";
-// Deployment, ReplicaSet, Pod, and what an operator puts above and below.
+// Deployment, ReplicaSet, Pod, and the levels that an operator adds above and below.
 const GENERATIONS = 6;
 const MAX_OWNERS = 4;
 // Authors of owner references decide how many there are to follow; this is the bound for all together.
@@ -40,7 +40,7 @@ export async function findKind(
 export async function findPart(app: Application, destination: Destination, key: ResourceKey): Promise<Outcome<Part>> {
   const kind = await findKind(destination.client, key);
   if (kind.kind !== "done") return kind;
-  // People name it where most of an application's objects are only when it is elsewhere.
+  // The default is the namespace of the destination; people name another one only.
   const namespace = key.namespace ?? app.spec.destination.namespace;
   if (kind.value.namespaced && !namespace) return stop(NOT_PART, `name the namespace of ${key.kind} ${key.name} too`);
   const live = await destination.client.get(kind.value, kind.value.namespaced ? namespace : undefined, key.name);
@@ -92,7 +92,7 @@ async function isPart(
   return false;
 }
 
-/** Git wants it, and it was there before: it has no mark yet. */
+/** It is in Git and existed before, so it has no mark yet. */
 function isAwaited(app: Application, { refuse, settings }: Destination, object: KubeObject): boolean {
   const { namespace, name } = object.metadata;
   const { group, kind } = gvkOf(object);
@@ -114,7 +114,7 @@ export async function isShown(app: Application, destination: Destination, object
   return isVisible(destination, object);
 }
 
-/** Whether another application has an object, or one that it came of. */
+/** Whether another application owns an object or one of its ancestors. */
 async function isOthers(
   app: Application,
   destination: Destination,
@@ -133,7 +133,7 @@ async function isOthers(
   return false;
 }
 
-/** The objects that an object came of, as far as they are there and are followed. */
+/** The ancestors of an object, as far as they exist and can be followed. */
 async function* ownersOf(
   { client }: Destination,
   object: KubeObject,
@@ -161,7 +161,7 @@ async function* ownersOf(
   }
 }
 
-/** What an object that names no owner may have come of, by its name. */
+/** The possible parents of an object without an owner reference, by its name. */
 function namedAfter({
   apiVersion,
   kind,
@@ -187,7 +187,7 @@ async function isVisible({ client, writer }: Destination, object: KubeObject): P
   );
 }
 
-/** What of the application could have an object that names no owner. */
+/** The objects of the application that could be the parent of an object without an owner reference. */
 function namesakes(app: Application, object: KubeObject) {
   const above = NAMED[`${gvkOf(object).group}/${object.kind}`];
   return (app.status?.resources ?? []).filter(
@@ -201,7 +201,7 @@ export const NAMED: Readonly<Record<string, string>> = {
   "/PersistentVolumeClaim": "apps/StatefulSet",
 };
 
-/** Whether one object came of another without saying so: a Service's Endpoints have its name, a claim those of its template and set. */
+/** Whether one object is a child of another by name only: Endpoints are named after their Service, a claim after its template and set. */
 export function isNamedAfter(object: KubeObject, above: KubeObject): boolean {
   const { name, namespace } = object.metadata;
   if (NAMED[`${gvkOf(object).group}/${object.kind}`] !== `${gvkOf(above).group}/${above.kind}`) return false;

@@ -70,7 +70,7 @@ export async function readOneByOne(
       failure ??= got;
       return;
     }
-    // Another application's is known as that one's.
+    // An object of another application is stored under that application.
     const whose = got.kind === "done" ? got.value.metadata.labels?.[META.app] : undefined;
     for (const before of [label, live.find(key)?.metadata.labels?.[META.app]])
       if (before !== undefined && before !== whose) live.remove(key, before);

@@ -74,7 +74,7 @@ export function readSecret(secret: KubeObject): ClusterSecret {
     const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
     if (addresses.some((address) => isMetadata(new URL(address).hostname)))
       cluster.problem = "it leads to a refused address";
-    // A proxy of another kind would only be seen to be silent.
+    // A proxy of another kind would just never answer.
     if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol))
       cluster.problem = "its proxyUrl is neither http nor https";
   } catch {

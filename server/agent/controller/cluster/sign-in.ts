@@ -10,7 +10,7 @@ import { Secret } from "../../../base/secret.ts";
 import { execPlugin, type KubeConfig, type Lent, lent, SignInFailed } from "../../../kube/config.ts";
 import { KUBE } from "../../../kube/errors.ts";
 
-/** How the `config` of a cluster's Secret says that one signs in. */
+/** The sign-in settings in the `config` of a cluster's Secret. */
 export interface SignIn {
   bearerToken?: string;
   username?: string;
@@ -30,7 +30,7 @@ export interface SignIn {
 const EKS = /(^|\.)[a-z0-9-]+\.eks\.amazonaws\.com(\.cn)?$|^[a-z0-9-]+\.eks-cluster\.[a-z0-9-]+\.api\.aws$/i;
 const REGION = /\.([a-z0-9-]+)\.(?:eks\.amazonaws\.com(?:\.cn)?|api\.aws)$/i;
 const NOBODY = /^$/;
-// A minute less than a signed address is taken.
+// A minute less than the lifetime of a signed URL.
 const TOKEN_MS = PRESIGNED_MS - 60_000;
 
 const EXEC_MS = 30_000;
@@ -52,7 +52,7 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
     return async () => token;
   }
   if (!awsAuthConfig && !execProviderConfig?.command) return undefined;
-  // A connection that is opened for one question must not mean a program that is run for it.
+  // A connection for a single question must not start a plugin each time.
   const id = digest([config, server]);
   const before = known.get(id);
   if (before && env === process.env) return before;
@@ -62,7 +62,7 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
   return made;
 }
 
-/** A name and a password; not used with a token, AWS or a program. */
+/** Basic authentication; not used together with a token, AWS or a plugin. */
 export function basicOf({
   username,
   password,
@@ -160,7 +160,7 @@ function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullab
       );
     const { code, stdout } = ran.value;
     if (code === 0) return stdout.toString("utf8");
-    // What it says may quote what it was given; its exit code may not.
+    // Its output may quote its input; its exit code cannot.
     const hint = code === 127 && installHint ? `: ${installHint.slice(0, 500)}` : "";
     return refuse(
       again(

@@ -29,7 +29,7 @@ async function refusesPath(
   path: string,
 ): Promise<Outcome<never> | undefined> {
   const place = placeOf(path);
-  // Which kinds there are, and the server's version.
+  // Discovery and the server's version.
   if (!place) return undefined;
   const { server, name, own, client, tenant } = destination;
   const { group, version, plural, namespace } = place;

@@ -18,7 +18,7 @@ export interface Watched {
   readonly app: Application;
   readonly destination: Destination;
   readonly targets: readonly CompareTarget[];
-  /** Gets what taking over an object has decided about it. */
+  /** Receives the verdict about each adopted object. */
   readonly verdicts?: Verdicts;
 }
 
@@ -35,7 +35,7 @@ export async function watchKinds(watched: Watched): Promise<{
   let leftOut = false;
   for (const { resource, problem, object } of targets) {
     if (resource) wanted.set(`${resource.group}/${resource.kind}`, resource);
-    // Its scope is unknown, so even its name is: taking it for absent would prune it.
+    // Its scope is unknown, and so is its key: treating it as absent would prune it.
     else if (problem && problem.kind !== "stop") failures.set(kindId(object), problem);
   }
   // Objects of an earlier revision must be watched to be pruned, and hooks to have their finalizer removed.

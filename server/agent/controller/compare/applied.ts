@@ -6,7 +6,7 @@ import { withTexts } from "./plain-texts.ts";
 
 type Json = Record<string, unknown>;
 
-/** The object as it was applied last: of the live one the fields that the applier owns. Undefined when it was never applied on the server's side. */
+/** The object as it was last applied: the fields of the live object that the applier owns. Undefined if it was never applied server-side. */
 export function appliedOf(live: KubeObject): KubeObject | undefined {
   const { managedFields = [], name, namespace } = live.metadata;
   const own = managedFields.find(

@@ -8,7 +8,7 @@ import { predict } from "./three-way.ts";
 import { isLenient } from "./unknown-fields.ts";
 
 /**
- * Whether an object is to be applied on the client's side: where `ServerSideApply=false` is written. Server-side apply is the rule here, and it
+ * Whether an object is applied client-side, because of `ServerSideApply=false`. Server-side apply is the default here, and it
  * refuses lists that have a key twice, as an environment variable that is set twice.
  */
 export const isClientSide = (object: KubeObject, options: readonly string[]): boolean =>
@@ -45,7 +45,7 @@ export async function applyOnClientSide(
   return client.json("PUT", resourcePath(resource, namespace, name), { body, query });
 }
 
-/** A refusal of lists that have a key twice says what can be done. */
+/** Adds a remedy to the error about lists with a duplicate key. */
 export function advised<T>(sent: Outcome<T>): Outcome<T> {
   if (sent.kind === "done" || !/duplicate entries for key/.test(sent.message)) return sent;
   const advice =

@@ -35,7 +35,7 @@ function map(desired: Json, live: Json, owned: FieldSet): boolean {
     const field = owned[`f:${name}`];
     if (!field || !Object.hasOwn(live, name) || !node(value, live[name], field)) return false;
   }
-  // A field that we own and no source contains any more was removed from Git.
+  // A field that we own and that no source contains was removed from Git.
   return Object.keys(owned).every((field) => !field.startsWith("f:") || Object.hasOwn(desired, field.slice(2)));
 }
 
@@ -141,7 +141,7 @@ export async function attempt(
   return done({ live: before, next: inSpellingOf(counted(tried.value), before, how.known) });
 }
 
-/** Of an object that is or will be there, what counts. */
+/** The fields of a live or future object that count in the comparison. */
 export const countedOf = (
   object: KubeObject,
   { live, wanted, owned = [] }: { live: KubeObject; wanted: KubeObject; owned?: readonly FieldSet[] },
@@ -163,7 +163,7 @@ export const countedOf = (
   return kept === whole ? whole : withMarksOf(kept, whole, tracking);
 };
 
-/** What a user decided, without what the server keeps about it and what says who applied it last. */
+/** The fields that a user decides, without those that the server maintains and without the record of the last apply. */
 export function bare(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object as KubeObject & { status?: unknown };
   const { managedFields, resourceVersion, generation, annotations, ...metadata } = object.metadata;

@@ -33,10 +33,10 @@ export function isAppliedAlready(desired: KubeObject, live: KubeObject, ignored:
   return !applied || names(wanted, applied);
 }
 
-/** What the owners of a value know of it. */
+/** What the managers of a value record about it. */
 interface Known {
   shapes: readonly FieldSet[];
-  /** Whether the API server has only written a value of that field in another way. */
+  /** Whether the API server only normalised a value of that field. */
   written(within: string, name: string, pair: [desired: unknown, live: unknown]): boolean;
 }
 

@@ -5,7 +5,7 @@ import { type FieldSet, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application, IgnoreDifference } from "../application.ts";
 import { ownedPaths } from "./owned.ts";
 
-/** What of an object does not count as a difference. */
+/** The parts of an object that do not count as differences. */
 export interface Ignoring {
   pointers: string[];
   programs: Program[];
@@ -14,7 +14,7 @@ export interface Ignoring {
 
 export const NOTHING: Ignoring = { pointers: [], programs: [], managers: [] };
 
-// Few expressions are written, and each is asked for with every object of its kind.
+// There are few expressions, and each runs for every object of its kind.
 const compiled = new Map<string, Program | string>();
 const MAX_COMPILED = 1_000;
 
@@ -65,7 +65,7 @@ export function without<T>(value: T, { pointers, programs }: Ignoring, owned: re
   let result = withoutPointers(value, pointers);
   for (const program of programs) {
     const paths = pacedPathsOf(program, result);
-    // Too slow to be known: then it does not hide anything.
+    // Too slow to evaluate, so it ignores nothing.
     if (paths !== "slow") result = deletePaths(result, paths);
   }
   for (const set of owned) result = deletePaths(result, ownedPaths(set, result));
@@ -118,7 +118,7 @@ export function taking(
   return copy;
 }
 
-/** What in the wanted object holds the last field of a path through the live one; items of lists are matched by their name. */
+/** The value in the desired object that contains the last field of a path in the live one; list items are matched by name. */
 function counterpart(wanted: unknown, live: unknown, path: Path): object | undefined {
   let [at, beside] = [wanted, live] as [unknown, unknown];
   for (const step of path.slice(0, -1)) {

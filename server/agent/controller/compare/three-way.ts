@@ -8,9 +8,9 @@ import { isQuantityField, isSameQuantity } from "./quantity.ts";
 
 type Json = Record<string, unknown>;
 
-// Who applied for the ecosystem's engine, and for ours.
+// The field managers of Argo CD's engine and of ours.
 const OURS = new Set([FIELD_MANAGER, APPLIER]);
-// What tells two items of a list apart where no field set says it.
+// The keys that tell list items apart if no field set names them.
 const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topologyKey", "type"];
 
 /**
@@ -70,10 +70,10 @@ function map(desired: Json, live: Json, place: Place): Json {
   const result: Json = {};
   const at = (name: string): Place => ({ ...place, owned: place.owned[`f:${name}`] ?? {}, within: name });
   for (const [name, value] of Object.entries(live)) {
-    // Of a field that only its children are owned of, the field itself stays.
+    // If only the children of a field are owned, the field itself stays.
     const own = place.owned[`f:${name}`];
     if (Object.hasOwn(desired, name)) {
-      // A null is the wish that there be nothing.
+      // A null means that the field must be absent.
       if (desired[name] === null && value !== null) continue;
       // The server writes quantities in a form of its own.
       const written = isQuantityField(place.apiVersion, place.within, name) && isSameQuantity(desired[name], value);
@@ -109,7 +109,7 @@ function list(desired: unknown[], live: unknown[], place: Place): unknown[] {
     byKey.delete((item as Json)[key]);
     return there ? map(item as Json, there, { ...place, owned: setOfItem(there) ?? {} }) : item;
   });
-  // Without a field set it is not known who added the others: then the list is exactly Git's.
+  // Without a field set the owners of other items are unknown: then the list is exactly Git's.
   return sets.length ? [...result, ...[...byKey.values()].filter((item) => !setOfItem(item))] : result;
 }
 

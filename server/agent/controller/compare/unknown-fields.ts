@@ -9,7 +9,7 @@ import type { CompareTarget } from "./normalise.ts";
 const TRIES = 3;
 const NAMED = /(?:^|[\s;:])((?:\.|\[)\S.*?): field not declared in schema/gm;
 
-/** Whether fields that a kind does not have are to fail nothing, as where a definition is older than what Git has. */
+/** Whether unknown fields are tolerated, for example because a CRD is older than the manifests in Git. */
 export const isLenient = (object: KubeObject, options: readonly string[]): boolean =>
   syncOption("Validate", object, options) === "false";
 

@@ -35,7 +35,7 @@ export function lookIntegrity(
   return demand && { project: project!, ...demand };
 }
 
-/** Another text for each policy and set of keys that an application is under; undefined where it is under none. */
+/** A text that is unique for each policy and key set of an application; undefined without a policy. */
 export function demandsOf({ projects, repositories }: Known, app: Application): unknown {
   const demands = sourcesOf(app).map((source) => demandOf(projects.of(app), source));
   return demands.some(Boolean) ? [demands, repositories.keyringDigestOf(tenantOf(app))] : undefined;

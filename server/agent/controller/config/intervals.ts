@@ -1,7 +1,7 @@
 import { digest } from "../../../base/json/canonical.ts";
 import { parseGoDuration } from "../../../base/lang/duration.ts";
 
-/** How often what Git says is asked for by itself. */
+/** How often Git is polled. */
 export interface Intervals {
   /** Milliseconds between two periodic looks; 0: never. Events, refreshes and edits cause a look anyway. */
   everyMs: number;
@@ -18,7 +18,7 @@ const KEYS = {
   jitterMs: "timeout.reconciliation.jitter",
   hardMs: "timeout.hard.reconciliation",
 } as const;
-// More often than that only a test asks.
+// Only tests poll more often.
 const MIN_MS = 1_000;
 const DAY_MS = 86_400_000;
 

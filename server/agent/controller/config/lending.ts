@@ -1,7 +1,7 @@
 import type { RepoAccess } from "../../repo/types.ts";
 import { isCrooked, redactUrl } from "../../repo/url.ts";
 
-/** What of credentials a template lends to a repository that has none of its own. */
+/** The credentials that a template lends to a repository without its own. */
 const LENT = [
   "username",
   "password",

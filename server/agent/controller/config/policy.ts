@@ -12,7 +12,7 @@ import {
   sourcesOf,
 } from "../application.ts";
 
-/** Why an object was left alone by a sync that has succeeded. */
+/** Why a successful sync skipped an object. */
 export const KIND_UNSEEN = "KindUnseen";
 
 /** What automated sync decides to do now. */
@@ -28,7 +28,7 @@ export interface Situation {
   /** What a sync could change: objects out of sync, without those that belong to another application. */
   outOfSync: readonly Partial<ResourceStatus>[];
   revisions: string[];
-  /** Labels or annotations of the namespace are to be others. */
+  /** Labels or annotations of the namespace must change. */
   namespaceChanged?: boolean;
   /** Objects of the inventory, and how many of them this revision no longer has. */
   inventory: number;
@@ -79,7 +79,7 @@ export function decide(s: Situation): Decision {
     attempts++;
   }
 
-  // Nothing is deleted on a suspicion.
+  // Nothing is deleted without certainty.
   if (automated.prune && s.prunable > 0) {
     if (s.prunable >= s.inventory && changed.every((r) => r.requiresPruning) && !automated.allowEmpty) {
       return refuse(
@@ -99,7 +99,7 @@ export function decide(s: Situation): Decision {
   return { do: "sync", attempts, onlyOutOfSync: attempted };
 }
 
-/** Whether what differs now is what the last sync could not see. */
+/** Whether the present differences are only in objects that the last sync could not read. */
 function wasLeft(last: OperationState, changed: Situation["outOfSync"]): boolean {
   const id = ({
     group = "",

@@ -7,7 +7,7 @@ import { hasCredentials, lent, withheld } from "./lending.ts";
 import { beginsWith, normalisePrefix, type Stored, stored } from "./repository-secret.ts";
 import { Trust } from "./trust.ts";
 
-// A submodule has few places to be at; the question to the repo server takes 4 MB.
+// A submodule has few possible URLs; a request to the repo server is limited to 4 MB.
 const MAX_WAYS = 200;
 
 /** Whose application, set or repository asks. */
@@ -64,7 +64,7 @@ export class Repositories {
       .map(({ access: { url, name } }) => ({ ...this.find(url, project, tenant), name }));
   }
 
-  /** How to get into a repository; without a Secret it counts as public. A Secret for one AppProject serves that one only. */
+  /** The access to a repository; without a Secret it counts as public. A Secret for one AppProject serves that project only. */
   find(url: string, project?: string, tenant?: string): RepoAccess {
     const asker = { project, tenant };
     const normal = normaliseUrl(url);
@@ -75,7 +75,7 @@ export class Repositories {
     return own.twice ? ambiguous("repositories", own.twice, url) : this.#complete(own.one, url, asker);
   }
 
-  /** How to get into a repository by what its own Secret says. */
+  /** The access to a repository according to its own Secret. */
   of(secret: KubeObject): RepoAccess {
     const own = stored(secret, normaliseUrl);
     const { url, project } = own.access;
@@ -147,7 +147,7 @@ function nearest(all: readonly Stored[], tenant: string | undefined): { one?: St
   const [one, ...others] = [...all].sort(compare);
   if (!one) return {};
   const same = others.filter((other) => compare(one, other) === 0);
-  // Two that say the same are one.
+  // Two equal entries count as one.
   const differing = same.filter((other) => wayOf(other.access) !== wayOf(one.access));
   return differing.length ? { twice: [one, ...same] } : { one };
 }

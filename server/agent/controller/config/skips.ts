@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { META } from "../application.ts";
 
-// As the ecosystem reads a yes.
+// The spellings of true that Argo CD accepts.
 const YES = ["1", "t", "T", "true", "True", "TRUE"];
 
-/** Whether an application, or all that goes to a cluster, is to be left as it is: neither looked at nor taken away. */
+/** Whether an application, or every application of a cluster, is skipped: neither reconciled nor deleted. */
 export const skips = ({ metadata }: Pick<KubeObject, "metadata">): boolean =>
   YES.includes(metadata.annotations?.[META.skipReconcile] ?? "");

@@ -38,7 +38,7 @@ export function guardTenant(destination: Destination, app: Application): Destina
 /** Its requests take turns with those of other tenants. */
 function turnsOf({ client, writer }: Destination, tenant: string): Pick<Destination, "client" | "writer"> {
   const own = client.lane(tenant);
-  // Whether there is an account of its own is known by that they are the same.
+  // Without an account of its own, both are the same client.
   return { client: own, writer: writer === client ? own : writer.lane(tenant) };
 }
 

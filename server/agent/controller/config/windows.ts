@@ -5,7 +5,7 @@ import type { Application, OperationState } from "../application.ts";
 import type { Destination } from "../destination.ts";
 import type { Projects } from "../projects.ts";
 
-// Without a time to wait for: the project may change, and a change of it is seen at once.
+// There is no known end of the wait; the project may change, and a change is noticed at once.
 const LOOK_AGAIN_MS = 3_600_000;
 
 export interface HeldBack {
@@ -34,7 +34,7 @@ export function heldBack({ deps, app, destination }: Where, sync: Sync): HeldBac
   if (project.kind !== "done") return undefined;
   const { server, name } = destination;
   const moment = { now: () => deps.now(), app, destination: { server, name } };
-  // Each project in the chain has its own windows: one that is open here opens none there.
+  // Each project in the chain has its own windows: an open window in one project does not open those of another.
   const held = chainOf(project.value).flatMap(({ syncWindows }) => heldBackBy(syncWindows ?? [], moment, sync) ?? []);
   return held.sort((a, b) => b.afterMs - a.afterMs)[0];
 }

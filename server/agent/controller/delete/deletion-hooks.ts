@@ -19,7 +19,7 @@ const PARTINGS: Record<DeletionHook, string[]> = {
 };
 
 /**
- * Keeps an application from going before its hooks of deletion have run: their finalizers come with the hooks and go with them. A text is
+ * Keeps an application from being deleted before its deletion hooks have run: their finalizers come and go with the hooks. A text is
  * the list that has to be written.
  */
 export function finalizersFor(app: Application, targets: readonly CompareTarget[]): string[] | undefined {
@@ -34,7 +34,7 @@ export function finalizersFor(app: Application, targets: readonly CompareTarget[
   return next === now ? undefined : next;
 }
 
-/** The application's objects, for who takes it away: as last known, else from Git. */
+/** The application's objects for its deletion: as last known, else from Git. */
 export async function lastTargets(
   look: { deps: Deps; app: Application; destination: Destination },
   memory: Memory,
@@ -54,7 +54,7 @@ interface Deletion {
   targets: readonly CompareTarget[];
 }
 
-/** Runs the hooks of a parting, wave by wave; done with false while one of them still works. */
+/** Runs the deletion hooks, wave by wave; `done` with false while one of them still runs. */
 export async function runDeletionHooks(parting: DeletionHook, deletion: Deletion): Promise<Outcome<boolean>> {
   const { app, memory, destination, targets } = deletion;
   const hooks = named(parting, app, targets, destination.own);
@@ -110,7 +110,7 @@ export async function cleanPartings(
   );
 }
 
-/** A hook that has nothing to say of its health has done its work by being there. */
+/** A hook without a health status is complete as soon as it exists. */
 function healthIn({ live, settings }: Destination, hook: CompareTarget, label: string): Health {
   const object = live.get(hook.key, label);
   return (object && settings.judge.of(object)) ?? { status: "Healthy" };

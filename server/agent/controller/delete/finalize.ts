@@ -18,7 +18,7 @@ import { releaseHooks } from "../sync/hooks.ts";
 import { appLabel } from "../tracking.ts";
 import { cleanPartings, isParting, lastTargets, runDeletionHooks } from "./deletion-hooks.ts";
 
-// A watch shows when an object is gone; this is for the case that it does not.
+// A watch shows when an object is gone; this is the fallback if it does not.
 const LOOK_AGAIN_MS = 2_000;
 const FAILED_MS = 10_000;
 
@@ -63,7 +63,7 @@ export async function finalize(
   if (destination.value.skipped) return undefined;
   report.begin("Deleting", "deleting the application's objects");
   const partings = has([preDelete, preDeleteCleanup, postDelete, postDeleteCleanup]);
-  // Hooks make something: for them the project is asked as for a sync.
+  // Hooks create objects, so the project is checked as for a sync.
   const permitted = partings ? await place(deps, app) : destination;
   if (permitted.kind !== "done") return fail(report, permitted);
   const targets = partings ? await lastTargets({ deps, app, destination: destination.value }, memory) : undefined;
@@ -78,7 +78,7 @@ export async function finalize(
     await report.end();
     return { afterMs: FAILED_MS };
   }
-  // The operation that waited for them is over, whatever it was: nothing is to hold them, nor what they are in.
+  // The operation that waited for them is over: nothing may block their deletion, nor that of their namespace.
   const released = await releaseHooks(destination.value, instanceOf(app, deps.namespace), undefined);
   if (released.kind !== "done") return fail(report, released);
   for (const step of STEPS) {
@@ -101,7 +101,7 @@ export async function finalize(
   return undefined;
 }
 
-/** An operation that was cut short may have made hooks of which no status tells: of what kinds they are, Git knows. */
+/** An interrupted operation may have made hooks that no status lists; Git has their kinds. */
 async function lastKnown(
   deps: Deps,
   app: Application,

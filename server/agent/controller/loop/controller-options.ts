@@ -28,7 +28,7 @@ export interface ControllerOptions {
   pollMs?: number;
 }
 
-/** Who else in this process wants to see the applications: one watch serves all. */
+/** Other parts of this process that need the applications: one watch serves all. */
 export interface Follower {
   replace(items: KubeObject[]): void;
   change(type: string, object: KubeObject): void;

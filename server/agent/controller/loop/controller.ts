@@ -58,13 +58,13 @@ export class Controller {
   readonly #places: Places;
   readonly #watches: Watches;
   readonly #argoCache: ArgoCache;
-  /** What happened, for who reads Kubernetes events. */
+  /** Writes Kubernetes events. */
   readonly events: Events;
   readonly #hints = new Hints();
   readonly #early: Hint[] = [];
-  /** Hears of each hint too. */
+  /** Also receives each hint. */
   onHint: (hint: Hint) => void = () => undefined;
-  /** Hears where else there are sets. */
+  /** Receives the other namespaces with application sets. */
   onSetNamespaces: (namespaces: readonly string[]) => void = () => undefined;
   #synced = 0;
   #stopped: Promise<void> | undefined;
@@ -86,7 +86,7 @@ export class Controller {
       const name = this.#labels.get(label);
       if (name !== undefined) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
     };
-    // Work that runs at the end still needs to see: the watches go after it.
+    // Work that is still running at the end needs the watches, so they stop last.
     const settings = new Settings();
     const corrected = (label: string) =>
       this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
@@ -167,7 +167,7 @@ export class Controller {
     return this.#synced > 0;
   }
 
-  /** Lets the work that runs come to its end, so that it is reported, and begins nothing new. */
+  /** Waits for running work, so that it is reported, and starts nothing new. */
   stop(): Promise<void> {
     this.#stopped ??= (async () => {
       this.#polls.stop();
@@ -188,8 +188,8 @@ export class Controller {
   }
 
   /**
-   * A hint that a repository has something new, which need not be so: it is asked once, and of the applications that read it those
-   * are worked on, before everything else, whose own files are others now. Resolves when that is known.
+   * A hint that a repository may have changed: the repository is polled once, and those of its applications
+   * whose own files changed are reconciled before everything else. Resolves when they are known.
    */
   async repositoryChanged(url: string, _hint: RepositoryHint = {}): Promise<void> {
     await this.#polls.changed(url);
@@ -255,7 +255,7 @@ export class Controller {
     );
   }
 
-  /** What an application is called in all that is kept of it. */
+  /** The key of an application in all stores. */
   #nameOf(app: KubeObject): string {
     return instanceOf(app, this.#options.namespace);
   }
@@ -383,7 +383,7 @@ export class Controller {
     }
     await report.drop();
     this.#argoCache.changed(name);
-    // A look that ran while its application went away has claimed and asked again.
+    // A reconciliation that ran while its application was deleted may have claimed objects and requested watches again.
     if (!this.deps.store.get(name)) this.deps.destinations.forget(name);
     if (before !== standing(this.deps.store.get(name) ?? app)) this.#dependents(app);
     this.metrics.reconciled(this.deps.store.get(name), performance.now() - started, this.#queue.depth);
@@ -416,7 +416,7 @@ export class Controller {
   }
 }
 
-/** What Argo CD notes at each event of an application. */
+/** The fields that Argo CD adds to each event of an application. */
 const placeNotes = ({ spec: { destination } }: Application): Record<string, string> => ({
   "dest-server": destination?.server ?? "",
   "dest-namespace": destination?.namespace ?? "",

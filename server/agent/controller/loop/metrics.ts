@@ -5,7 +5,7 @@ const keyOf = ({ metadata: { namespace = "", name } }: Application) => `${namesp
 
 const ENDS = ["Succeeded", "Failed", "Error"];
 
-/** What the controller measures, under the names dashboards for Argo CD already know. */
+/** The controller's metrics, under the names that dashboards for Argo CD use. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #info: Gauge<"namespace" | "name" | "sync_status" | "health_status">;

@@ -9,7 +9,7 @@ export interface RepositoryHint {
 }
 
 const GATHER_MS = 5;
-// A timer takes no more than 24 days.
+// The longest delay of a timer is 24 days.
 const MAX_TIMER_MS = 2_000_000_000;
 
 interface Polled {
@@ -18,7 +18,7 @@ interface Polled {
   timer?: NodeJS.Timeout;
   /** The applications of the next look: those named, or all. */
   wanted: Set<string> | "all";
-  /** A look that runs, and one that was asked for since it began: however many ask, one more look serves them all. */
+  /** The running poll, and one requested since it began: one more poll serves all later requests. */
   running?: Promise<void>;
   next?: Promise<void>;
 }
@@ -116,7 +116,7 @@ export class Polls {
     else if (polled.wanted !== "all") polled.wanted.add(name);
     polled.next ??= (async () => {
       await polled.running;
-      // Those who ask at the same moment are looked at together.
+      // Requests that arrive at the same moment share one poll.
       await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
       polled.next = undefined;
       const { wanted } = polled;

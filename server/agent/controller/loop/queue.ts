@@ -1,6 +1,6 @@
 import { FairLines } from "../../../base/process/fair-lines.ts";
 
-/** What waits first: a person's request, then a change of the specification, then a change of the cluster, then the clock. */
+/** The order of the queue: a person's request, then a change of the specification, then a change of the cluster, then the schedule. */
 export const PRIORITY = { request: 0, spec: 1, live: 2, periodic: 3 } as const;
 type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
@@ -74,7 +74,7 @@ export class Queue {
     return this.#ready.waiting;
   }
 
-  /** Takes nothing new and resolves when the last worker is done, or after `withinMs`. */
+  /** Accepts nothing new; resolves when the last worker is done, or after `withinMs`. */
   async stop(withinMs = 60_000): Promise<void> {
     this.#stopped = true;
     for (const item of this.#items.values()) clearTimeout(item.timer);

@@ -14,11 +14,11 @@ import { requestFor } from "../render.ts";
 
 /** What a look at a repository means for each application that reads it, by name. */
 export interface Findings {
-  /** Other files of theirs are new: they are worked on at once. */
+  /** Files that they read have changed: they are reconciled at once. */
   changed: string[];
-  /** Only the revision is another one. */
+  /** Only the revision has changed. */
   moved: string[];
-  /** Nothing was learned: each asks by itself, and says why. */
+  /** The poll failed: each application asks Git itself and reports the reason. */
   unknown: string[];
 }
 
@@ -30,7 +30,7 @@ export async function survey(deps: Deps, url: string, names: Iterable<string>): 
   const findings: Findings = { changed: [], moved: [], unknown: [] };
   const access = sharedAccess(deps);
   const from = performance.now();
-  // Credentials of one project are another way in, and so another repository.
+  // A repository with other credentials, such as those of one project, counts as another repository.
   const ways = new Map<RepoAccess, { app: Application; ask: RenderRequest }[]>();
   for (const name of names) {
     const app = deps.store.get(name);
@@ -79,7 +79,7 @@ async function question(deps: Deps, app: Application, url: string, access: Retur
   const destination = await place(deps, app);
   if (destination.kind !== "done" || destination.value.id !== wanted.destination) return undefined;
   const sources = sourcesOf(app);
-  // What the other repositories have is not asked now: their commits stay as they are.
+  // The other repositories are not polled now: their commits stay as they are.
   const revisions = sources.map(({ repoURL }, i) => (repoURL === url ? "" : (wanted.revisions[i] ?? "")));
   const question = { sources, freshness: "cached" as const, key: wanted.key, revisions, access };
   return requestFor({ deps, app, destination: destination.value }, question);
@@ -118,7 +118,7 @@ function forgotten(deps: Deps, name: string, findings: Findings): void {
   findings.unknown.push(name);
 }
 
-/** Each way into a repository once, so that a question about a thousand applications carries one copy. */
+/** Each repository access once, so that a request for a thousand applications carries one copy. */
 function sharedAccess({ repositories }: Deps) {
   const found = new Map<string, RepoAccess>();
   // To find one takes several comparisons of addresses: for a thousand applications 40 ms.

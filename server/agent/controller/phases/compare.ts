@@ -25,7 +25,7 @@ async function compareOne(
   const known = verdicts.get(target, current);
   if (known !== undefined) return known;
   const judged = await isSame(client, target, current, { app, settings });
-  // A failed dry run means a difference: an immutable field, a refusing webhook. The sync will give the reason.
+  // A failed dry run means a difference: an immutable field, a webhook that refuses. The sync will report the reason.
   if (judged.kind === "again") return false;
   const same = judged.kind === "done" && judged.value;
   verdicts.set(target, current, same);

@@ -12,7 +12,7 @@ import type { Report } from "../status/report.ts";
 export interface Look {
   readonly deps: Deps;
   readonly app: Application;
-  /** What it is called in all that is kept of it. */
+  /** Its key in all stores. */
   readonly name: string;
   readonly memory: Memory;
   readonly report: Report;
@@ -36,7 +36,7 @@ export interface Seen extends Fetched {
   readonly unseen: ReadonlyMap<string, Failure>;
 }
 
-/** What a phase gives: what the next one works with, or the end of this look and when the next look is due. */
+/** The result of a phase: the input of the next one, or the end of this reconciliation and when the next one is due. */
 export type Step<T> =
   | { readonly kind: "go"; readonly value: T }
   | { readonly kind: "end"; readonly next: Next | undefined };

@@ -14,7 +14,7 @@ export type Decided =
   | { readonly kind: "wait"; readonly state: OperationState; readonly afterMs: number }
   | { readonly kind: "step"; readonly state: OperationState };
 
-/** Does something have to be done about the difference? */
+/** Decides whether an operation is needed. */
 export async function decide(look: Seen): Promise<Decided> {
   const { deps, app, memory, report, destination, wanted, unseen } = look;
   const { state, afterMs, blocked } = operationToRun({ ...look, now: timeOf(deps) });

@@ -14,7 +14,7 @@ import { tellUnknown } from "./unknown.ts";
 const GRACE_MS = 180_000;
 const SHOWN_ORPHANS = 10;
 
-/** What does Git say? Conditions name what is unusual. */
+/** Fetches the desired state from Git. Conditions report anything unusual. */
 export async function fetchWanted(look: Placed): Promise<Step<Fetched>> {
   const { deps, app, name, memory, report, destination } = look;
   const freshness = freshnessOf(look);

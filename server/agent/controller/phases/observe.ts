@@ -21,10 +21,10 @@ import { compareTargets, lookUpUnlabelled } from "./compare.ts";
 import type { Fetched, Placed, Seen } from "./context.ts";
 import { type Entry, entryOfExtra, entryOfHook, entryOfTarget } from "./entries.ts";
 
-// What answers, even with a refusal, is not away.
+// A server that answers, even with an error, is available.
 const SILENT_MS = 5_000;
 
-/** What is there? */
+/** Observes the live state. */
 export async function observeLive(look: Fetched): Promise<Seen> {
   const { deps, app, memory, report, destination, freshness } = look;
   const { normalised, revisions } = look.wanted;
@@ -43,7 +43,7 @@ export async function observeLive(look: Fetched): Promise<Seen> {
   return { ...look, unseen, seen: await observe(look, unseen) };
 }
 
-/** How is it now? After a step of a sync, without what taking over has decided. */
+/** Observes the live state again after a step of a sync, without the verdicts of the adoption. */
 export async function observeAgain(look: Fetched): Promise<Observed> {
   const { app, memory, destination, wanted } = look;
   memory.unlabelled.clear();

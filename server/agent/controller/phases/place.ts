@@ -5,7 +5,7 @@ import { NAMESPACE_REFUSED, place } from "../projects.ts";
 import { end, go, type Look, type Placed, type Step } from "./context.ts";
 import { tellUnknown } from "./unknown.ts";
 
-/** Can this specification be worked with at all, and where does it go? */
+/** Validates the specification and finds its destination. */
 export async function findPlace(look: Look): Promise<Step<Placed>> {
   const { deps, app, report } = look;
   report.set(echo(app));
@@ -13,7 +13,7 @@ export async function findPlace(look: Look): Promise<Step<Placed>> {
   if (invalid) return end(await tellUnknown(look, "InvalidSpecError", invalid));
   const destination = await place(deps, app);
   if (destination.kind !== "done") {
-    // Argo CD has this one under another type.
+    // Argo CD uses another condition type for this.
     const type = destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError";
     return end(await tellUnknown(look, type, destination));
   }

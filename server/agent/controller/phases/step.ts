@@ -17,7 +17,7 @@ export interface Stepped {
   readonly afterMs: number | undefined;
 }
 
-// The next step waits for nothing but that this one is written down.
+// The next step only waits until this one is stored.
 const AT_ONCE_MS = 1;
 
 /** Takes the next step of the operation, if there is one to take. */
@@ -72,13 +72,13 @@ async function advanced(
   return go({ state: step.state, afterMs: step.soon ? AT_ONCE_MS : undefined });
 }
 
-/** A hook is run once: that it is to run is written before it does, so that the next program knows. */
+/** A hook runs once: its start is recorded before it runs, so that the next controller knows. */
 async function noteHooks(
   { app, deps, name, report }: Seen,
   state: OperationState,
   targets: readonly CompareTarget[],
 ): Promise<Step<undefined>> {
-  // Not by when it began: two may begin within a second.
+  // The start time is not enough: two operations may start within a second.
   const isNoted = app.status?.operationState === state || state.operation.sync?.dryRun;
   if (isNoted || !targets.some(({ hook }) => hook && !hook.skip)) return go(undefined);
   const saved = await report.save();

@@ -12,7 +12,7 @@ import { untilWritten } from "./unknown.ts";
 const HELD_MS = 2_000;
 // A watch tells when its kind can be seen again; a group whose server does not answer has none.
 const UNSEEN_MS = 30_000;
-// Something was asked for meanwhile.
+// A request arrived in the meantime.
 const AT_ONCE_MS = 1;
 
 /** Writes the status, removes the finalizers of finished hooks, and returns when to look again. */

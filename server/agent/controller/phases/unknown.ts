@@ -5,10 +5,10 @@ import { type Look, timeOf } from "./context.ts";
 
 // An operation that waits for what is wrong, see `withoutTargets`.
 const WAITING_MS = 3_000;
-// A status that is refused, not merely late, will be refused again: two full looks a second would help no one.
+// A refused status will be refused again, so retrying twice a second would not help.
 const REFUSED_MS = 30_000;
 
-/** Nothing is known, so nothing is changed: the reason is the only news. */
+/** The desired state is unknown, so nothing changes: the status only reports the reason. */
 export async function tellUnknown(
   look: Look,
   type: string,

@@ -12,7 +12,7 @@ import { predict } from "../compare/three-way.ts";
 import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Settings } from "../settings.ts";
 
-/** For whom an object is judged. */
+/** The application and the settings for which an object is compared. */
 interface Judged {
   readonly app: Application;
   readonly settings: Settings;
@@ -26,7 +26,7 @@ export function isSameAtSight(target: CompareTarget, live: KubeObject, { app, se
   return covered(target.object, live) ? true : undefined;
 }
 
-/** The live object as a sync would leave it beside how it is, both as far as they count: equal means Synced. */
+/** The live object before and after a sync, reduced to the compared fields: equal means Synced. */
 export async function sidesOf(
   client: KubeClient,
   target: CompareTarget,

@@ -56,7 +56,7 @@ function completed(state: OperationState): Happened {
 export interface EventsOptions {
   client: KubeClient;
   log: Log;
-  /** Who tells it. */
+  /** The reporting component. */
   component: string;
   /** The reasons to report: `all`, `none`, or a list with commas. */
   reasons?: string;

@@ -2,7 +2,7 @@ import type { HealthStatus } from "../../../kube/health/health.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { ApplicationStatus, ResourceStatus } from "../application.ts";
 
-/** What a look has found in the cluster. */
+/** The result of observing the cluster. */
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";
   health: HealthStatus;

@@ -12,7 +12,7 @@ import {
 import type { Deps } from "../deps.ts";
 import { truncateStatus } from "./truncate-status.ts";
 
-// A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
+// A step that ends sooner is not written, because the next write follows at once. When many applications are created, each takes a second or two.
 const ANNOUNCE_AFTER_MS = 3_000;
 // While hundreds of applications are looked at at once, as at a take-over, each look takes that long: all announcements together would be as many
 // writes as the results. So many a second are enough to see what happens.
@@ -45,7 +45,7 @@ export class Report {
     this.#refresh = deps.store.get(name)?.metadata.annotations?.[META.refresh];
   }
 
-  /** Says what begins now; `reason` is a constant. */
+  /** Announces the next step; `reason` is a constant. */
   begin(reason: string, message: string): void {
     this.#announced = { type: "Reconciling", reason, message };
     this.#timer ??= setTimeout(() => this.#announce(), ANNOUNCE_AFTER_MS);
@@ -127,7 +127,7 @@ export class Report {
     }
   }
 
-  /** Forgets a step that was announced: the reconciliation ends without a result of its own. */
+  /** Drops an announced step: the reconciliation ends without a result. */
   async drop(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);

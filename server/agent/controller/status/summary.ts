@@ -29,7 +29,7 @@ export function summaryOf(
   };
 }
 
-/** As many of them, from the first, as have room. */
+/** The first ones, as many as fit. */
 export function within(room: number, texts: readonly string[]): string[] {
   const taken: string[] = [];
   let left = room;

@@ -13,7 +13,7 @@ const STEP_BYTES = 16_384;
 // Fewer fit, however long their names are, unless what they say is: a refusal may quote a whole object.
 const FEW = 100;
 const LONG = 4_000;
-// Of what one object says of itself, where there are many: a message of a kilobyte from each would leave room for none.
+// The limit for the message of one object if there are many: a kilobyte from each would not fit.
 const MAX_MESSAGE = 200;
 // The rows that must stay take some hundred bytes for each kind; they always fit between our bound and etcd's.
 const SPARE_BYTES = 32_768;

@@ -2,7 +2,7 @@ import { beginning } from "../../../base/lang/beginning.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { imagesOf } from "./summary.ts";
 
-/** What runs Pods, with how many of them are ready: as the object counts them itself, so nothing more is watched for it. */
+/** A workload and its number of ready Pods, from its own status, so that nothing else must be watched. */
 export interface Workload {
   group?: string;
   kind: string;

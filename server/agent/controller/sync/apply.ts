@@ -24,7 +24,7 @@ import { advisedFailure } from "./messages.ts";
 import { leftNamespace, SHARED } from "./namespace-owner.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
-/** What one object became. */
+/** The result for one object. */
 export type ApplyResult = "created" | "configured" | "unchanged";
 
 const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
@@ -35,7 +35,7 @@ const ESTABLISHED_MS = 10_000;
 // A Pod that is deleted has 30 s to end.
 const GONE_MS = 35_000;
 
-/** Who applies, and how. */
+/** The identity and the settings of an apply. */
 interface AppliedBy {
   app: Application;
   /** Remembers which objects match Git. */
@@ -98,7 +98,7 @@ async function applyOnce(
     current && anew ? await renew(current) : await send(destination, resource.value, wanted, { current, options });
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
   if (sent.kind !== "done") {
-    // What it may not have, or cannot make, it does not keep from others.
+    // An object that it may not or cannot create must not stay claimed.
     claims.giveUp(target.key, instanceOf(app, destination.own));
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
     return advisedFailure(sent);
@@ -188,9 +188,9 @@ export function mannerOf(object: KubeObject, options: readonly string[]): { anew
     boolean,
     boolean,
   ];
-  // With a definition or a namespace all that is in it would go.
+  // Deleting a CRD or a namespace would delete everything in it.
   const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(object.kind);
-  // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
+  // `Replace` with `Force` means a new object at every sync, for example a Job that must run each time.
   return { anew: replaces && forces && !keeps, forces: forces && !keeps };
 }
 
@@ -232,7 +232,7 @@ export async function send(
     const { namespace, name } = object.metadata;
     return writer.json("PUT", resourcePath(resource, namespace, name), {
       body: { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } },
-      // Unlike server-side apply it would drop what it does not know, and say nothing.
+      // Unlike server-side apply it would silently drop unknown fields.
       query: {
         fieldManager: FIELD_MANAGER,
         fieldValidation: isLenient(object, options) ? "Ignore" : "Strict",
@@ -340,7 +340,7 @@ export async function ensureNamespace(destination: Destination, app: Application
     ? stop("NotPermitted", refused)
     : await (managed ? writer.apply(RESOURCES.namespace, object) : writer.create(RESOURCES.namespace, object));
   if (made.kind !== "done" && made.reason !== KUBE.alreadyExists) {
-    // Who may not make one may still use one that is there: rights are asked before that is looked at.
+    // An account that may not create a namespace may still use an existing one: the API server checks permissions before existence.
     const there =
       !managed && made.kind === "stop" && (await client.get(RESOURCES.namespace, undefined, name)).kind === "done";
     if (!there) return made;

@@ -6,7 +6,7 @@ const WELL = "Synced, Healthy";
 
 export const dependenciesOf = (app: Application): string[] => csv(app.metadata.annotations?.[META.dependsOn]);
 
-/** What those that wait for an application go by. */
+/** The state of an application that its dependents wait for. */
 export const standing = ({ metadata, status }: Application): string =>
   metadata.deletionTimestamp
     ? "Deleting"
@@ -47,7 +47,7 @@ export function waitsFor(
     : undefined;
 }
 
-/** The way from an application back to itself; each application is looked at once. */
+/** A dependency cycle from an application back to itself; each application is visited once. */
 function cycleFrom(app: Application, all: readonly Application[]): string[] | undefined {
   const needs = (one: Application) =>
     dependenciesOf(one).flatMap((name) => all.find((other) => isNamed(name, other, one)) ?? []);

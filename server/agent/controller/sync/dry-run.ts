@@ -20,7 +20,7 @@ interface Sync {
   unseen: ReadonlyMap<string, Failure>;
 }
 
-// Some webhooks do something of their own, and are not called for a trial.
+// Some webhooks have side effects and are not called in a dry run.
 const NOT_TRIED = /does not support dry run/;
 
 /** The effect of an apply. Asks the API server for a dry run where that tells more than is known already. */

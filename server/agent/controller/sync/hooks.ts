@@ -14,10 +14,10 @@ import { appLabel, effectiveOwner } from "../tracking.ts";
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.
 export const STARTED = "outpost.dev/hook-started-at";
-// Of one that runs in several phases: in which of them.
+// The phase, for a hook that runs in several phases.
 export const PHASE = "outpost.dev/hook-phase";
 const TRIES = 4;
-// A cluster that is away when an application goes.
+// For a cluster that is unreachable when an application is deleted.
 const AGAIN_MS = 10_000;
 const PATIENCE = 60;
 
@@ -40,7 +40,7 @@ export const isOf = ({ metadata }: KubeObject, { startedAt }: OperationState, ph
 
 const phaseOf = ({ annotations }: KubeObject["metadata"]): string | undefined => annotations?.[PHASE];
 
-/** What the health of a hook means; one that is gone has none. */
+/** The result of a hook according to its health; undefined if it is gone. */
 export function hookPhase(
   live: KubeObject | undefined,
   judge: Pick<Judge, "of">,
@@ -79,7 +79,7 @@ export function inTheWay(
   return goes ? "old" : "";
 }
 
-/** Whether an operation, as it is written down, still has to learn how a hook ends. */
+/** Whether a stored operation still waits for the result of a hook. */
 export function isNeeded(hook: KubeObject, state: OperationState | undefined): boolean {
   if (!state || !isOpen(state) || !isOf(hook, state)) return false;
   const { group } = gvkOf(hook);

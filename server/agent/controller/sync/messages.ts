@@ -8,7 +8,7 @@ export function shortName(object: KubeObject): string {
   return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${object.metadata.name}`;
 }
 
-/** As Argo CD says it, so that what people have read before helps. */
+/** In Argo CD's words, so that people can find help for it. */
 export function missingKind(object: KubeObject, detail: string): string {
   const { group, kind } = gvkOf(object);
   return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
@@ -20,7 +20,7 @@ export const advisedFailure = (failure: Failure): Failure =>
     ? { ...failure, message: `${failure.message}; create it, or set the sync option CreateNamespace=true` }
     : failure;
 
-/** What of an object did not reach the cluster. */
+/** The fields of an object that were not applied. */
 export const leftOut = ({ undeclared }: { undeclared?: readonly string[] }): string =>
   undeclared?.length ? ` (without ${undeclared.join(", ")}, which its kind does not have)` : "";
 

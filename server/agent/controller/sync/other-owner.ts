@@ -48,7 +48,7 @@ export function partOfBoth(known: Known, object: KubeObject, pair: Pair): string
   return `${describe(object)} is part of ${both}`;
 }
 
-/** Whether readers of an application may learn of the other one: a tenant may learn of applications in its scope and below. */
+/** Whether readers of an application may see the other one: a tenant may see applications in its scope and below. */
 function isTold({ application }: Known, { app, other }: Pair): boolean {
   const tenant = tenantOf(app);
   if (tenant === undefined) return true;

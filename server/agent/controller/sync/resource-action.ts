@@ -32,7 +32,7 @@ export interface ActionResult {
   message?: string;
 }
 
-// The caller was told long ago that it was not done.
+// The caller was told long ago that the action was not carried out.
 const EXPIRES_MS = 120_000;
 const MAX_OBJECTS = 50;
 const TRIES = 3;
@@ -82,7 +82,7 @@ const patchOf = (result: ActionResult | undefined, more: object) => ({
   },
 });
 
-/** What an annotation says, when it says all that is needed. */
+/** The request in an annotation; undefined if a field is missing. */
 function read<T>(text: string | undefined, needed: readonly (keyof T)[]): T | undefined {
   try {
     const given = readJson(text ?? "") as T;
@@ -118,7 +118,7 @@ async function carryOut(deps: Deps, app: Application, request: ActionRequest): P
         effect.value.kind === "change"
           ? await change(destination, part.value, effect.value.object)
           : await create(destination, part.value.object, effect.value.objects);
-      // The object was changed between: what the action makes of the new one may be another thing.
+      // The object changed in between, so the action may produce a different result.
       if (ended.kind === "done" || ended.reason !== KUBE.conflict || tries === TRIES) return ended;
     }
   } finally {
@@ -178,7 +178,7 @@ async function create(
   return done(`made ${wanted.map(({ object }) => describe(object)).join(", ")}`);
 }
 
-/** RFC 7386: what makes one value of the other; undefined when they are the same. */
+/** RFC 7386: the patch that turns one value into the other; undefined if they are equal. */
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return undefined;
   if (!isMap(before) || !isMap(after)) return after;

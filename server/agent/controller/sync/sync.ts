@@ -156,7 +156,7 @@ class Run {
     return this.finish("Succeeded", "successfully synced (no more tasks)");
   }
 
-  /** What may only be pruned when a person has agreed since the operation began: until then nothing runs. */
+  /** Objects whose pruning a person must confirm after the start of the operation: until then nothing runs. */
   unconfirmed(): string | undefined {
     const { app, prune, state } = this.#input;
     if (!prune || confirmed(app, state.startedAt)) return undefined;
@@ -181,7 +181,7 @@ class Run {
       let to = from + 1;
       while (to < applies.length && applies[to]!.object.kind === applies[from]!.object.kind) to++;
       await inParallel(applies.slice(from, to), (task) => (task.hook ? this.#hook(task) : this.#apply(task)));
-      // A kind that could not be made is what the next kinds would stumble over.
+      // If a kind could not be created, the next kinds would fail because of it.
       if (
         applies
           .slice(from, to)
@@ -315,7 +315,7 @@ class Run {
     return this.finish("Failed", `namespace ${name} cannot be made: ${message}`);
   }
 
-  /** Tells of the namespace once: in the step that made or changed it. */
+  /** Reports the namespace once: in the step that created or changed it. */
   namespace(name: string, change: ApplyResult): void {
     if (change === "unchanged") return;
     const row = namespaceResult(name, {

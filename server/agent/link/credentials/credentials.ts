@@ -113,7 +113,7 @@ interface Kept {
   object: WorkerObject;
   existing: KubeObject;
   now: Audience;
-  /** The specification as the Secret tells it, for one that was written before audiences were. */
+  /** The specification according to a Secret that was written before audiences existed. */
   told: () => Record<string, unknown>;
 }
 

@@ -36,7 +36,7 @@ export async function repositories(ctx: AgentContext): Promise<Outcome<Repositor
   return done(all);
 }
 
-/** Lends a client of the cluster that a Secret describes, as the Secrets are now. */
+/** Provides a client for the cluster of a Secret, in its present state. */
 export async function withCluster<T>(
   ctx: AgentContext,
   secret: KubeObject,

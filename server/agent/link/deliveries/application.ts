@@ -86,7 +86,7 @@ export async function removeApplication(ctx: AgentContext, object: WorkerObject)
   const wanted = CASCADE[object.cascade ?? "foreground"];
   const others = (own.metadata.finalizers ?? []).filter((finalizer) => finalizer.split("/")[0] !== FINALIZER);
   const present = (own.metadata.finalizers ?? []).filter((finalizer) => !others.includes(finalizer));
-  // Once it is being deleted, Kubernetes lets a finalizer go but none come.
+  // During a deletion, Kubernetes allows finalizers to be removed but not added.
   const mayAdd = own.metadata.deletionTimestamp === undefined;
   const kept = wanted && (mayAdd || present.includes(wanted)) ? [wanted] : present;
   const next = [...others, ...(wanted ? kept : [])];

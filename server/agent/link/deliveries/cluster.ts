@@ -52,7 +52,7 @@ export async function putCluster(ctx: AgentContext, object: WorkerObject): Promi
     const chosen = await chooseCredentials(ctx, existing, opened.value);
     if (chosen.kind !== "done") return chosen;
     const { fresh, annotations } = chosen.value;
-    // An agent that signs in by itself needs nothing that was kept.
+    // An agent that signs in with its own identity needs no stored credentials.
     const own = signsInByItself({ ...spec });
     const kept = fresh || own ? {} : readConfig(existing);
     if (existing && hasCredentials(kept)) {

@@ -9,7 +9,7 @@ import { TENANT } from "../../project/tenant.ts";
 import type { AgentContext } from "../context.ts";
 import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from "../names.ts";
 
-/** What a delivery makes of an object: all of it but the marks, which are the same for all. */
+/** The content that a delivery gives an object, without the marks, which are the same for all. */
 export interface Content {
   labels?: Record<string, string>;
   annotations?: Record<string, string | undefined>;
@@ -41,7 +41,7 @@ export async function putManaged(
       if (existing.metadata.deletionTimestamp)
         return later(1_000, "BeingDeleted", `${describe(existing)} is still being deleted`);
       const held = marksOf(existing, ctx.account);
-      // A replay, or overtaken on the way: the held one is newer.
+      // A replay, or overtaken on the way: the stored object is newer.
       if (held?.uid === object.uid && held.generation > object.generation) return done(existing);
     }
     const content = await build(existing);
@@ -80,7 +80,7 @@ async function mayChange(
   );
 }
 
-/** Takes over the very object that the service showed, and none that another object would make again. */
+/** Adopts exactly the object that the service showed, and no object that another one would create again. */
 function mayAdopt(uid: string, existing: KubeObject): ReturnType<typeof stop> | undefined {
   if (existing.metadata.uid !== uid)
     return stop(

@@ -24,7 +24,7 @@ export async function putApplicationSet(ctx: AgentContext, object: WorkerObject)
   const given = fits<Spec>(validateApplicationSetSpec, object.spec);
   if (given.kind !== "done") return given;
   const spec = toSetSpec(given.value);
-  // What parameters decide is judged of each application that the set makes.
+  // Values from parameters are checked in each application that the set makes.
   for (const { project } of projectsOfSet(given.value)) {
     if (isTemplated(project)) continue;
     const allowed = await mayUseProject(ctx, object, typeof project === "string" && project ? project : "default");
@@ -50,7 +50,7 @@ export async function removeApplicationSet(ctx: AgentContext, object: WorkerObje
     if (deleted.kind !== "done") return deleted;
   }
   const [name, namespace] = [nameOf(object), object.namespace ?? ctx.namespace];
-  // One of the same name that was made since has applications of its own.
+  // A newer set of the same name has its own applications.
   const newer = await ctx.client.get(APPLICATION_SET, namespace, name);
   if (newer.kind !== "done" && newer.reason !== KUBE.notFound) return goneKind(newer);
   const alive = newer.kind === "done" ? newer.value.metadata.uid : undefined;

@@ -43,7 +43,7 @@ export class Conditions {
     this.#told = undefined;
   }
 
-  /** What the service does not know yet. */
+  /** The conditions, if the service does not have them yet. */
   news(): Condition[] | undefined {
     const now = this.#all();
     return JSON.stringify(now) === this.#told ? undefined : now;

@@ -10,7 +10,7 @@ import { type Discovered, type DiscoveredReport, toReport } from "./report.ts";
 import { Rounds } from "./rounds.ts";
 import { Turns } from "./turns.ts";
 
-/** What the service takes beyond the first version of the protocol: the word for all of this. */
+/** The name of this feature, which the service announces beyond the first version of the protocol. */
 const FEATURE = "discovered";
 // Small requests, because the service takes each in one transaction.
 const BATCH_COUNT = 200;
@@ -105,7 +105,7 @@ export class Discovery implements Source {
       essence,
       marked: report.mark !== undefined,
     });
-    // One that was just taken over is the service's own now: it needs no word of it.
+    // An object that was just adopted belongs to the service now and needs no report.
     if (report.mark === undefined || this.#rounds.isOpen(collection)) this.#put(at, collection, uid);
   }
 

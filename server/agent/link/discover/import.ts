@@ -12,10 +12,10 @@ import { cleaned } from "./user-info.ts";
 
 type Json = Record<string, unknown>;
 
-/** The specification of our noun that an object of Argo CD amounts to. Its `agent` is for the service to put in. */
+/** The specification of our noun for an object of Argo CD. The service fills in its `agent`. */
 export interface Imported {
   spec?: Json;
-  /** Fields of the object that our specification cannot say. */
+  /** Fields of the object that our specification cannot express. */
   inexpressible: string[];
   /** Where an application goes, unless that is the agent's own cluster. */
   cluster?: { name?: string; server?: string };

@@ -112,7 +112,7 @@ function projectOf(collection: Discovered, object: KubeObject): string | undefin
   if (collection === "appprojects") return object.metadata.name;
   if (collection !== "applicationsets") return projectOfSecret(object);
   const project = text(object.spec?.template?.spec?.project) ?? "default";
-  // What parameters decide is not one project.
+  // A templated project is not a single project.
   return project.includes("{{") ? undefined : project;
 }
 

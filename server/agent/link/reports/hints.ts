@@ -8,7 +8,7 @@ import type { AgentContext } from "../context.ts";
 // Another client may write at the same time.
 const TRIES = 5;
 
-/** Leaves word for the controller that repositories have changed. */
+/** Writes a hint for the controller that repositories have changed. */
 export async function leaveHints(
   ctx: AgentContext,
   hints: readonly Omit<Hint, "at">[],

@@ -28,7 +28,7 @@ export const getReadiness =
       : { status: 503, text: "not ready\n", type: "text/plain" };
   };
 
-/** Anybody may ask for the metrics, so the queue is counted so often at most. */
+/** Anyone may read the metrics, so the queue is counted at most this often. */
 const COUNT_MS = 5_000;
 
 export const getMetrics = (s: Services): Handler<"getMetrics"> => {

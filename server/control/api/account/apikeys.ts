@@ -9,7 +9,7 @@ import type { Handler } from "../typed.ts";
 import { write } from "../write.ts";
 import { checkEnd, lifetimeOf } from "./lifetime.ts";
 
-// A forgotten key ends by itself.
+// A forgotten key expires by itself.
 const DEFAULT_SECONDS = 90 * 24 * 3_600;
 
 function view(k: ApiKeyRow): Schemas["ApiKey"] {

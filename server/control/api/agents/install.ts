@@ -49,7 +49,7 @@ async function install(
     return answer(await findObject(s.db, collection, call.scope, call.params.id));
   return write(s, call, async (w) => {
     const object = await findObject(w, collection, call.scope, call.params.id);
-    // First what may be refused.
+    // First everything that may be refused.
     valuesOf(s, call, object);
     const { text } = await makeToken(s, w, { collection, call });
     return answer(object, text);

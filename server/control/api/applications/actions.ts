@@ -68,11 +68,11 @@ export const refreshApplication =
   (call) =>
     act(s, call, { action: (id) => ({ refresh: { id, hard: call.body?.hard ?? false } }) });
 
-/** What is asked of an application's agent. */
+/** A request to an application's agent. */
 interface Act {
   action: (id: string, by: string) => Partial<Asked>;
   cause?: Operation["cause"];
-  /** Throws if it may not be asked now. */
+  /** Throws if the request is not allowed now. */
   check?: ((sql: Sql, app: Stored) => Promise<void>) | undefined;
 }
 

@@ -29,7 +29,7 @@ export const listDeployments =
     return { status: 200, body: { items: page.map(({ deployment }) => view(deployment)), ...more } };
   };
 
-/** What nothing can be called finds nothing. */
+/** A name that no object can have finds nothing. */
 const asked = (reference: string | undefined, scope: Scope): string | undefined =>
   reference === undefined ? undefined : (addressOf(reference, scope) ?? "");
 

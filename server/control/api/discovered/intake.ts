@@ -42,7 +42,7 @@ export async function takeDiscovered(
   reports: readonly DiscoveredReport[],
 ): Promise<void> {
   const { account, objectUid: agentUid } = session;
-  // The last word on an object counts.
+  // The last report about an object counts.
   const last = [...new Map(reports.map((report) => [sightings.textOf(report), report])).values()];
   const known = await sightings.sightingsOf(s.db, account, agentUid, last);
   const isKnown = (report: DiscoveredReport) =>

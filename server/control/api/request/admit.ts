@@ -10,7 +10,7 @@ const ONE_CALLER = 0.6;
 /** Long polls, watches and questions to agents. A program may watch thousands of objects, and one key may serve several programs. */
 const WAIT_PLACES = { total: 20_000, each: 5_000 };
 
-/** Who is it? Its request takes a place until it is answered; what strangers may use is bounded in `strangers/`. */
+/** Authenticates the caller. The request holds a place until it is answered; `strangers/` limits callers without credentials. */
 export function admit(s: Services, maxInFlight: number) {
   const places = new Places({ total: maxInFlight, each: Math.ceil(maxInFlight * ONE_CALLER) });
   const waits = new Places(WAIT_PLACES);

@@ -14,7 +14,7 @@ import { stateOf } from "./state.ts";
 /** Answers to these never end, so an answer without a body makes no sense. */
 const ENDLESS = /^\/v1\/((tasks\/)?watch\b|applications\/[^/]*\/logs\b)/;
 
-/** Where does it come from, and which operation does it want? */
+/** Finds the client's address and the operation. */
 export const begin = (s: Services) => (req: Request, res: Response, next: NextFunction) => {
   const state = stateOf(res);
   state.address = s.strangers.proxies.clientOf(req.socket.remoteAddress ?? "", forwardedFor(req));

@@ -12,7 +12,7 @@ import type { Services } from "../services.ts";
 import type { AnyCall, AnyReply } from "../typed.ts";
 import { type State, stateOf } from "./state.ts";
 
-/** May they? Then do it, and answer. */
+/** Authorizes the call, carries it out and answers. */
 export function carryOut(s: Services) {
   const table = handlers(s) as unknown as Record<string, (call: AnyCall) => Promise<AnyReply>>;
   return async (req: Request, res: Response): Promise<void> => {

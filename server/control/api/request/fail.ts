@@ -11,7 +11,7 @@ import type { Services } from "../services.ts";
 import { targetOf } from "../write.ts";
 import { type State, stateOf } from "./state.ts";
 
-/** The one place where a failure becomes an answer, an audit line and a log line. */
+/** The only place that turns an error into a response, an audit line and a log line. */
 export const fail = (s: Services) => async (error: unknown, req: Request, res: Response, _next: NextFunction) => {
   const state = stateOf(res);
   const known = toProblem(error);

@@ -4,7 +4,7 @@ import { contains, type Scope } from "../../domain/scope.ts";
 import type { Event } from "../../store/events.ts";
 import { type Summary, summaryOf } from "../../store/lists/summary.ts";
 
-/** What a watcher wants to hear of. */
+/** The selection of a watcher. */
 export interface Selection {
   /** Equal for equal selections. */
   key: string;

@@ -40,7 +40,7 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
     const { hook, now, secrets } = await findHook(s.db, s.signer, named);
     const provider = providers[(hook?.spec.provider as keyof typeof providers | undefined) ?? "github"];
     const incoming = { headers, secret: call.query.secret, bytes: body };
-    // Each is tried, so that the time does not tell which one it was.
+    // Every secret is tried, so that the response time does not reveal which one matched.
     const signed = secrets.filter((secret) => provider.signed(incoming, secret)).length > 0;
     const mark = (outcome: Outcome, repository?: string) => {
       count(hook ? hook.spec.provider : "none", outcome);

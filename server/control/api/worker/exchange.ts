@@ -135,7 +135,7 @@ export function sessionOf(call: Pick<Call<"exchange">, "caller">): SessionRow {
   return call.caller.session;
 }
 
-/** Whatever a worker asks shows that it lives. */
+/** Every call of a worker shows that it is alive. */
 export async function contact(s: Services, session: SessionRow, said: Said = {}): Promise<void> {
   s.contacts.add(session);
   await saveSaid(s.db, session, said);

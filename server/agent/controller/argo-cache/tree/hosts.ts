@@ -17,7 +17,7 @@ interface Host {
   capacity: Requests;
   systemInfo: Record<string, unknown>;
   labels: Record<string, string>;
-  /** What all Pods on it ask for together. */
+  /** The sum of the resource requests of all Pods on it. */
   requested: Requests;
 }
 

@@ -17,7 +17,7 @@ export interface Networking {
   externalURLs?: string[];
 }
 
-// What users of the cluster write decides how many there are.
+// Users of the cluster decide how many there are.
 const MOST = 1_000;
 const ROUTES = new Set(["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"]);
 

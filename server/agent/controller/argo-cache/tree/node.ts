@@ -52,7 +52,7 @@ export function nodeOf(
   const { namespace, name, uid, resourceVersion, creationTimestamp } = object.metadata;
   const info = infoOf(object, customLabels);
   const networkingInfo = networkingOf(object);
-  // Argo CD names images at Pods alone: what a Deployment wants is not what runs.
+  // Argo CD shows images only for Pods: the images of a Deployment may not be the running ones.
   const images = gvkOf(object).group === "" && object.kind === "Pod" ? [...new Set(imagesOf(object))].sort() : [];
   return {
     ...refOf({ ...gvkOf(object), namespace, name, uid }),

@@ -6,7 +6,7 @@ export interface InfoItem {
   value: string;
 }
 
-/** What the nodes of the cluster are judged by: cpu, memory and storage that Pods ask for, in thousandths. */
+/** The resource requests of Pods that are summed up per node: cpu, memory and storage, in thousandths. */
 export type Requests = Record<string, number>;
 
 interface ContainerState {

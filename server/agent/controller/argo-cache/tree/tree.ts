@@ -22,7 +22,7 @@ export interface TreeParts {
   nodes: ResourceNode[];
   /** The Pods among them, for the hosts. */
   pods: KubeObject[];
-  /** Something is on its way: the tree will soon be another. */
+  /** Something is still changing: the tree will soon be different. */
   unsettled: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function treeNodes(look: Look, parts: readonly Part[]): Promise<Tre
   };
 }
 
-// More of what belongs to no application is listed without its state.
+// Orphans beyond this number are listed without their state.
 const MAX_READ = 100;
 const MAX_ORPHANS = 500;
 const READERS = 6;
@@ -72,7 +72,7 @@ export async function orphanNodes(look: Look, found: readonly KubeObject[]): Pro
   return nodes.sort(byFullName).slice(0, MAX_ORPHANS);
 }
 
-/** These objects and all that came of them. */
+/** These objects and all their descendants. */
 async function nodesOf(
   { app, destination, customLabels, share }: Look,
   roots: readonly KubeObject[],
@@ -98,7 +98,7 @@ async function nodesOf(
         refOf({ group, version, kind, namespace: namespaced ? object.metadata.namespace : undefined, name, uid }),
       );
     }
-    // Those that name no owner are known by their names.
+    // Children without an owner reference are found by their names.
     for (const uid of parents) {
       const above = byUid.get(uid);
       if (!above || refs.some((ref) => ref.uid === uid) || !isNamedAfter(object, above)) continue;
