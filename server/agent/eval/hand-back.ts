@@ -119,7 +119,9 @@ async function handBackOne(
   const application = instanceOf(app, own);
   const handed: HandedBack[] = [];
   let failure: Failure | undefined;
-  for (const resource of await kindsOf(client, app)) {
+  const kinds = await kindsOf(client, app);
+  if (kinds.kind !== "done") return kinds;
+  for (const resource of kinds.value) {
     const listed = await client.list(resource, { labelSelector: `${META.app}=${appLabel(application)}` });
     if (listed.kind !== "done") {
       if (listed.reason === KUBE.notFound) continue;
@@ -162,7 +164,7 @@ async function handBackRequest(
 }
 
 /** Every kind of which the application has or had an object. */
-async function kindsOf(client: KubeClient, { status }: Application): Promise<Resource[]> {
+async function kindsOf(client: KubeClient, { status }: Application): Promise<Outcome<Resource[]>> {
   const found = new Map<string, Resource>();
   for (const { group = "", version, kind } of [
     ...(status?.resources ?? []),
@@ -171,8 +173,10 @@ async function kindsOf(client: KubeClient, { status }: Application): Promise<Res
     if (found.has(`${group}/${kind}`)) continue;
     const resource = await client.discovery.find(group, version, kind);
     if (resource.kind === "done") found.set(`${group}/${kind}`, resource.value);
+    // Of a cluster that does not answer it is not known what is there.
+    else if (resource.reason !== KUBE.kindNotFound) return resource;
   }
-  return [...found.values()];
+  return done([...found.values()]);
 }
 
 function handedBack(object: KubeObject, app: Application): { patch: object; changes: string[] } {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { createServer as createPlain, request } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -262,3 +262,26 @@ possible("a real Vault (skipped without Go to build it)", () => {
     expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "again", message: "Vault is sealed" });
   });
 });
+
+test.each(["auth/token/lookup-self", "sys/internal/x", "identity/oidc/token/x", "cubbyhole/x"])(
+  "what Vault keeps for itself is no secret of tasks: %s",
+  async (path) => {
+    const vault = createPlain((_, response) => {
+      response.end(JSON.stringify({ data: { id: "the-token-of-the-delegate", ttl: 0 } }));
+    });
+    await new Promise<void>((resolve) => vault.listen(0, "127.0.0.1", resolve));
+    try {
+      const address = `http://127.0.0.1:${(vault.address() as AddressInfo).port}`;
+      const from = new VaultSource(
+        { address, kv: 1, auth: { token: { env: "T" } } },
+        { T: "the-token-of-the-delegate" },
+      );
+      expect(await from.read(path, "id", new AbortController().signal)).toMatchObject({
+        kind: "stop",
+        reason: "SecretRefused",
+      });
+    } finally {
+      vault.close();
+    }
+  },
+);

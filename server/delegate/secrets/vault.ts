@@ -31,6 +31,9 @@ interface Mount {
   version: 1 | 2;
 }
 
+/** Vault's own: at `auth/token/lookup-self` it gives the very token that the delegate has. */
+const OWN_MOUNTS = ["auth", "sys", "identity", "cubbyhole"];
+
 const POD_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /** `NAME/MOUNT/PATH#KEY`: the KV engine of HashiCorp Vault (or OpenBao), version 1 or 2, by its HTTP protocol. */
@@ -52,6 +55,7 @@ export class VaultSource implements SecretSource {
     const parts = path.split("/");
     if (parts.length < 2 || parts.some((part) => part === "" || part === "." || part === ".."))
       return refused("a path is MOUNT/PATH, without . and ..");
+    if (OWN_MOUNTS.includes(parts[0]!)) return refused(`${parts[0]} is Vault's own, and no KV engine`);
     const mount = await this.#mount(path, signal);
     if (mount.kind !== "done") return mount;
     const { path: below, version } = mount.value;

@@ -72,3 +72,16 @@ test("an expression that takes too long is tried once, not with every applicatio
   for (let i = 0; i < 300; i++) updated(set("b/-", rules), wide, newApplication(set("b/-"), wide));
   expect(performance.now() - begun).toBeLessThan(within(5_000));
 });
+
+test("several ignored items of a list leave the others as the template has them", () => {
+  const rules = {
+    ignoreApplicationDifferences: [
+      { jqPathExpressions: ['.spec.syncPolicy.syncOptions[] | select(startswith("Local"))'] },
+    ],
+  };
+  const options = (...syncOptions: string[]) => ({ project: "p", syncPolicy: { syncOptions } });
+  const wanted = { ...generated, spec: options("Local1=x", "Local2=x", "Prune=false") } as unknown as Generated;
+  const held = { ...live(), spec: options() };
+  const next = updated(set(undefined, rules), wanted, held);
+  expect(next.spec).toEqual(options("Prune=false"));
+});

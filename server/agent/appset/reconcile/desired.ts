@@ -1,6 +1,7 @@
 import { compileJq, type Program } from "../../../base/jq/jq.ts";
 import { pacedPathsOf } from "../../../base/jq/paced.ts";
 import { canonical } from "../../../base/json/canonical.ts";
+import { compare } from "../../../base/lang/compare.ts";
 import { serves, TENANT, tenantOf } from "../../project/tenant.ts";
 import type { ApplicationSet, ApplicationSetSpec, Free, Generated } from "../types.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
@@ -137,9 +138,21 @@ function keepIgnored(set: ApplicationSet, wanted: LiveApplication, live: LiveApp
         if (found !== "slow") paths.push(...found);
       }
     }
-    for (const path of paths) take(wanted, live, path);
+    for (const path of lastFirst(paths)) take(wanted, live, path);
   }
   return wanted;
+}
+
+/** Each path once, and of a list the last items first: where one is taken out, those behind it move. */
+function lastFirst(paths: (string | number)[][]): (string | number)[][] {
+  const once = new Map(paths.map((path) => [JSON.stringify(path.map(String)), path]));
+  return [...once.values()].sort((a, b) => {
+    const at = a.findIndex((part, i) => i >= b.length || String(part) !== String(b[i]));
+    if (at < 0 || at >= b.length) return b.length - a.length;
+    const [x, y] = [a[at]!, b[at]!];
+    const order = Number(y) - Number(x);
+    return Number.isNaN(order) ? compare(String(x), String(y)) : order;
+  });
 }
 
 /** Errors in a set's expressions. */

@@ -77,3 +77,31 @@ test("what we wrote and somebody deleted while nothing could be watched is gone 
   expect(live.find(keyOf(written))).toBeUndefined();
   expect(changed).toContain(LABEL);
 }, 300_000);
+
+test("a late event of an object that was there before does not take the place of the one that we have made since", async () => {
+  const version = (uid: string, resourceVersion: string): KubeObject => {
+    const made = object("hook");
+    return { ...made, metadata: { ...made.metadata, uid, resourceVersion } };
+  };
+  let next: (event: object) => void = () => undefined;
+  async function* events() {
+    for (;;) yield Buffer.from(`${JSON.stringify(await new Promise<object>((resolve) => (next = resolve)))}\n`);
+  }
+  const client = {
+    list: async () => ({ kind: "done", value: { items: [version("old", "5")], resourceVersion: "5" } }),
+    stream: async () => ({ kind: "done", value: events() }),
+  } as unknown as KubeClient;
+  const changed: string[] = [];
+  const live = new Live({ client, changed: (label) => changed.push(label), signal: abort.signal });
+  await live.observe(RESOURCES.configMap, LABEL);
+  // It went at once, and a new one was made, before the watch told of the last change of the old one.
+  live.remove(keyOf(object("hook")), LABEL);
+  live.put(version("new", "8"));
+  await new Promise((resolve) => setImmediate(resolve));
+  next({ type: "MODIFIED", object: version("old", "6") });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(live.get(keyOf(object("hook")), LABEL)?.metadata.uid).toBe("new");
+  next({ type: "DELETED", object: version("old", "7") });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(live.get(keyOf(object("hook")), LABEL)?.metadata.uid).toBe("new");
+});

@@ -232,12 +232,8 @@ export class Live {
       this.#byApp.set(label, objects);
     }
     const old = objects.get(key);
-    if (
-      old &&
-      old.metadata.uid === object.metadata.uid &&
-      !later(object.metadata.resourceVersion, old.metadata.resourceVersion)
-    )
-      return false;
+    // Also of another uid: a late event of the object that was there before says nothing of the one that we have written since.
+    if (old && !later(object.metadata.resourceVersion, old.metadata.resourceVersion)) return false;
     objects.set(key, object);
     this.#byKey.set(key, object);
     return true;

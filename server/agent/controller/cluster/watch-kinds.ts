@@ -42,7 +42,7 @@ export async function watchKinds(watched: Watched): Promise<{
   const hooks = app.status?.operationState?.syncResult?.resources?.filter(({ hookType }) => hookType) ?? [];
   for (const { group = "", version, kind } of [...(app.status?.resources ?? []), ...hooks]) {
     if (wanted.has(`${group}/${kind}`)) continue;
-    const found = await destination.client.discovery.find(group, version, kind);
+    const found = await findServed(destination, { group, version, kind });
     if (found.kind === "done") wanted.set(`${group}/${kind}`, found.value);
     else if (found.reason !== KUBE.kindNotFound) failures.set(`${group}/${kind}`, found);
   }
@@ -57,6 +57,17 @@ export async function watchKinds(watched: Watched): Promise<{
     }),
   );
   return { unseen: failures, leftOut };
+}
+
+/** A kind in the version that was written, else in one that is served now: a cluster that no longer serves a version has its objects all the same. */
+async function findServed(
+  { client: { discovery } }: Destination,
+  { group, version, kind }: Pick<Resource, "group" | "version" | "kind">,
+): Promise<Outcome<Resource>> {
+  const found = await discovery.find(group, version, kind);
+  if (found.kind === "done" || found.reason !== KUBE.kindNotFound) return found;
+  const other = (await discovery.all()).find((one) => one.group === group && one.kind === kind);
+  return other ? done(other) : found;
 }
 
 /**

@@ -101,17 +101,25 @@ export async function finalize(
   return undefined;
 }
 
-/** An interrupted operation may have made hooks that no status lists; Git has their kinds. */
+/**
+ * What was made by a program that ended before it wrote a status is in none: neither objects of a first sync, nor of a kind that came with the last
+ * commit, nor hooks of an operation that was interrupted. Git has their kinds.
+ */
 async function lastKnown(
   deps: Deps,
   app: Application,
   memory: Memory,
   destination: Destination,
 ): Promise<readonly CompareTarget[]> {
-  if (memory.wanted || !isOpen(app.status?.operationState)) return memory.wanted?.normalised.targets ?? [];
+  if (memory.wanted || !maySync(app)) return memory.wanted?.normalised.targets ?? [];
   const targets = await lastTargets({ deps, app, destination }, memory);
   return targets.kind === "done" ? targets.value : [];
 }
+
+const maySync = ({ operation, spec: { syncPolicy }, status }: Application): boolean =>
+  isOpen(status?.operationState) ||
+  operation !== undefined ||
+  Boolean(syncPolicy?.automated && syncPolicy.automated.enabled !== false);
 
 async function fail(
   report: Report,

@@ -110,3 +110,12 @@ test("a look that takes long is announced, and of a hundred at once only two a s
     jest.useRealTimers();
   }
 });
+
+test("what was done for an application is not said of another one that took its name meanwhile", async () => {
+  const { report, written, meanwhile } = world({ metadata: { name: "shop", uid: "1", annotations: {} } });
+  report.set({ operationState: { ...running, phase: "Succeeded" }, sync: { status: "Synced" } });
+  meanwhile({ metadata: { name: "shop", uid: "2", annotations: {} } });
+  await report.save();
+  await report.end();
+  expect(written).toEqual([]);
+});

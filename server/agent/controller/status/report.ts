@@ -28,6 +28,8 @@ const announcedAt = new WeakMap<Deps["store"], number>();
 export class Report {
   readonly #deps: Deps;
   readonly #name: string;
+  /** Another application may take the name meanwhile: what was seen of this one is not said of that one. */
+  readonly #uid: string | undefined;
   /** The requests at the start of the look. Later ones are not answered by it. */
   readonly #refresh: string | undefined;
   #conditions: ApplicationCondition[] = [];
@@ -42,7 +44,9 @@ export class Report {
   constructor(deps: Deps, name: string) {
     this.#deps = deps;
     this.#name = name;
-    this.#refresh = deps.store.get(name)?.metadata.annotations?.[META.refresh];
+    const app = deps.store.get(name);
+    this.#uid = app?.metadata.uid;
+    this.#refresh = app?.metadata.annotations?.[META.refresh];
   }
 
   /** Announces the next step; `reason` is a constant. */
@@ -99,7 +103,7 @@ export class Report {
   ): Promise<Outcome<unknown>> {
     let app = this.#deps.store.get(this.#name);
     for (let tries = 0; ; tries++) {
-      if (!app) return done(undefined);
+      if (!app || app.metadata.uid !== this.#uid) return done(undefined);
       const { metadata, operation } = app;
       const taken = this.#begun !== undefined && operation !== undefined && same(operation, this.#begun);
       const refresh = metadata.annotations?.[META.refresh];
@@ -120,7 +124,7 @@ export class Report {
       };
       const written = await (tries === 0
         ? this.#deps.store.replace(app, patch)
-        : this.#deps.store.patch(this.#name, patch, own));
+        : this.#deps.store.patch(this.#name, { ...patch, metadata: { uid: metadata.uid, ...patch.metadata } }, own));
       if (written.kind === "done") this.#begun = undefined;
       if (written.kind === "done" || written.reason !== KUBE.conflict || tries === 3) return written;
       app = await this.#deps.store.reread(this.#name);

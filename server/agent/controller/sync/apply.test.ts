@@ -154,3 +154,29 @@ test("only what the API server calls invalid can be helped by a new object", () 
     false,
   ]);
 });
+
+test("what is deleted to be re-created is not written to while it is not known to be gone", async () => {
+  const { destination, target, asked } = cluster([NO]);
+  const going = async () => {
+    asked.push("delete");
+    return done({ ...target.object, metadata: { ...target.object.metadata, uid: "1", deletionTimestamp: "now" } });
+  };
+  const get = async () => again("ClusterUnavailable", "away");
+  Object.assign(destination.writer, { delete: going, get });
+  const sent = await applyTarget(destination, target, { app, verdicts: new Verdicts(), options: ["Force=true"] });
+  expect(sent).toMatchObject({ kind: "again", reason: "ClusterUnavailable" });
+  expect(asked).toEqual(["apply", "delete"]);
+});
+test("an object that cannot be read is not written where its differences are to be kept", async () => {
+  const { destination, target, asked } = cluster([]);
+  const get = async () => again("ClusterUnavailable", "away");
+  Object.assign(destination.live, { get: () => undefined, find: () => undefined, ofApp: () => new Map() });
+  Object.assign(destination.writer, { get });
+  const keeping = {
+    ...app,
+    spec: { ...app.spec, ignoreDifferences: [{ kind: "Deployment", jsonPointers: ["/spec/replicas"] }] },
+  };
+  const by = { app: keeping, verdicts: new Verdicts(), options: ["RespectIgnoreDifferences=true"] };
+  expect(await applyTarget(destination, target, by)).toMatchObject({ kind: "again", reason: "ClusterUnavailable" });
+  expect(asked).toEqual([]);
+});

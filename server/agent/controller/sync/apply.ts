@@ -21,7 +21,7 @@ import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { isMarked } from "../tracking.ts";
 import { advisedFailure } from "./messages.ts";
-import { leftNamespace, SHARED } from "./namespace-owner.ts";
+import { leftNamespace, MISSING, SHARED } from "./namespace-owner.ts";
 import { leftToOther, otherOwner } from "./other-owner.ts";
 
 /** The result for one object. */
@@ -67,7 +67,13 @@ async function applyOnce(
   if (other) return stop(SHARED, leftToOther(destination, target.object, { app, other }));
   const { claims } = destination;
   claims.set(target.key, instanceOf(app, destination.own));
-  const current = live.get(target.key, label) ?? (await hidden(destination, resource.value, target, options));
+  const there = live.get(target.key, label);
+  const unseen = there ? done(undefined) : await hidden(destination, resource.value, target, options);
+  if (unseen.kind !== "done") {
+    claims.giveUp(target.key, instanceOf(app, destination.own));
+    return unseen;
+  }
+  const current = there ?? unseen.value;
   const { anew, forces } = mannerOf(target.object, options);
   if (
     current &&
@@ -157,10 +163,11 @@ async function hidden(
   resource: Resource,
   { object }: CompareTarget,
   options: readonly string[],
-): Promise<KubeObject | undefined> {
-  if (!options.includes("RespectIgnoreDifferences=true")) return undefined;
+): Promise<Outcome<KubeObject | undefined>> {
+  if (!options.includes("RespectIgnoreDifferences=true")) return done(undefined);
   const got = await client.get(resource, object.metadata.namespace, object.metadata.name);
-  return got.kind === "done" ? got.value : undefined;
+  // One that could not be read may be there all the same.
+  return got.kind === "done" || !MISSING.has(got.reason) ? got : done(undefined);
 }
 
 /**
@@ -256,7 +263,12 @@ async function recreate(
   if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
   const deadline = Date.now() + GONE_MS;
   // A write to an object that is being deleted would be lost.
-  for (let there = deleted; there.kind === "done"; there = await client.get(resource, namespace, name)) {
+  for (let there = deleted; ; there = await client.get(resource, namespace, name)) {
+    if (there.kind !== "done") {
+      if (there.reason === KUBE.notFound) break;
+      // Without an answer it is not known to be gone.
+      return there;
+    }
     const { kind, metadata } = there.value as KubeObject;
     if (kind === "Status" || metadata.uid !== uid) break;
     if (Date.now() > deadline)

@@ -10,7 +10,8 @@ import type { Destination } from "../destination.ts";
 import { effectiveOwner } from "../tracking.ts";
 import { leftToOther } from "./other-owner.ts";
 
-const MISSING: ReadonlySet<string> = new Set([KUBE.notFound, KUBE.namespaceNotFound]);
+/** How the API server says that an object is not there. */
+export const MISSING: ReadonlySet<string> = new Set([KUBE.notFound, KUBE.namespaceNotFound]);
 /** Why an object is left to another application. */
 export const SHARED = "SharedResource";
 

@@ -1,9 +1,10 @@
 import { again, stop } from "../../../base/outcome.ts";
 import type { Application, ApplicationStatus, Operation } from "../application.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Deps } from "../deps.ts";
 import { reconcile } from "../reconcile.ts";
 import { Report } from "../status/report.ts";
-import { givesWayToRequest, history, nextAttempt, withoutTargets } from "./operation.ts";
+import { givesWayToRequest, history, nextAttempt, operationToRun, withoutTargets } from "./operation.ts";
 import { endOf } from "./results.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
@@ -123,3 +124,32 @@ test.each<[string, Operation, Operation, boolean]>([
   };
   expect(givesWayToRequest({ ...app({ operationState }), operation })).toBe(want);
 });
+
+// The API server's clock is two seconds ahead of ours.
+test.each([
+  ["without hooks the sync is recorded", undefined, "Running"],
+  ["hooks do not run again", { phases: ["PostSync"], partings: [], skip: false, deletePolicies: [] }, undefined],
+])(
+  "where a commit has changed no object, and the last sync seems to have written after its end: %s",
+  (_, hook, want) => {
+    const last = {
+      operation: { sync: {} },
+      phase: "Succeeded",
+      startedAt: at(0),
+      finishedAt: at(1),
+      syncResult: { revision: "a" },
+    };
+    const here = { ...app({ operationState: last } as ApplicationStatus), operation: undefined };
+    here.spec = { source: {}, destination: {}, syncPolicy: { automated: {} } } as Application["spec"];
+    const objects = new Map([["a", { metadata: { managedFields: [{ time: at(2) }] } }]]);
+    const input = {
+      deps: { store: { all: () => [] }, projects: { of: () => stop("None", "") }, now: () => Date.parse(at(60)) },
+      app: here,
+      destination: { own: "outpost", live: { ofApp: () => objects } },
+      wanted: { revisions: ["b"], normalised: { targets: [{ hook } as CompareTarget] } },
+      seen: { status: "Synced", outOfSync: [], prunable: [], inventory: 1 },
+      now: at(60),
+    } as unknown as Parameters<typeof operationToRun>[0];
+    expect(operationToRun(input).state?.phase).toBe(want);
+  },
+);

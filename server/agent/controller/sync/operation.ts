@@ -113,16 +113,18 @@ const RECORD: Decision = { do: "sync", attempts: 0, onlyOutOfSync: false };
 
 /**
  * Whether objects were applied without a recorded operation. Idempotent steps are recorded once, after they are done; if this program ended
- * between the two, all is Synced; the sync begins again, finds nothing to do and is recorded.
+ * between the two, all is Synced; the sync begins again, finds nothing to do and is recorded. One with hooks is recorded before it begins: it would run
+ * them for nothing, as the times of the API server may be ahead of ours.
  */
 function unrecorded(
   app: Application,
   { live, own }: Destination,
-  { revisions }: Wanted,
+  { revisions, normalised }: Wanted,
   status: Observed["status"],
 ): boolean {
   const { automated } = app.spec.syncPolicy ?? {};
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
+  if (normalised.targets.some(({ hook }) => hook && !hook.skip)) return false;
   const last = app.status?.operationState;
   if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
   // Objects applied before the Application existed are not its own work: it was created again over existing objects.

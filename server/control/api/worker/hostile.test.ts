@@ -81,3 +81,16 @@ test("a delegate writes neither lines, results nor files of a task that another 
   expect((await s.ask("GET", `/v1/tasks/${task.task}`)).body.state).toBe("Running");
   expect((await s.ask("GET", `/v1/tasks/${task.task}/logs`)).text).not.toContain("forged");
 }, 60_000);
+
+test("an instance that was silent while a copy of its identity was let in does not go on beside it", async () => {
+  const first = await delegatesOf(() => s).replica("copied");
+  const copy = Object.assign(new TestWorker(s.url, "copy"), { sign: first.sign, worker: first.worker });
+  expect((await copy.tryOpen()).body.code).toBe("worker_in_use");
+  await s.db.query("update sessions set last_seen_at = now() - interval '20 seconds' where worker = $1", [
+    first.worker,
+  ]);
+  await copy.open();
+  const asked = await s.ask("POST", "/v1/worker/exchange", { key: first.session, body: { wait: 0, free: 1 } });
+  expect(asked.status).toBe(401);
+  expect((await first.tryOpen()).body.code).toBe("worker_in_use");
+}, 60_000);

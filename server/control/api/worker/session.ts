@@ -1,7 +1,7 @@
 import { hashCredential, makeSession } from "../../access/apikey.ts";
 import { Problem } from "../../domain/problem.ts";
 import { type Writer, writing } from "../../store/database/writer.ts";
-import { openSessionRow, otherInstance } from "../../store/identity/sessions.ts";
+import { endOtherInstances, openSessionRow, otherInstance } from "../../store/identity/sessions.ts";
 import { tryLockToken } from "../../store/identity/tokens.ts";
 import { bindCluster, tryFindWorker, type WorkerRow } from "../../store/identity/workers.ts";
 import { type Stored, tryFindByUid } from "../../store/objects/objects.ts";
@@ -105,6 +105,8 @@ async function checkAlone(w: Writer, worker: WorkerRow, instance: string): Promi
       "worker_in_use",
       `The instance \`${other}\` uses this identity. If it has ended, this one is admitted ${LEASE_SECONDS} s after it was last heard of; otherwise give this one a work folder of its own, without a copy of the other's identity.`,
     );
+  // One that was only silent for so long comes back to a session that lasts an hour: it must not work beside this one.
+  await endOtherInstances(w, { account: worker.account, worker: worker.worker, instance });
 }
 
 function facts(object: Stored, body: Call<"openSession">["body"]): Record<string, string> {

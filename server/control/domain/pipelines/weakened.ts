@@ -90,21 +90,25 @@ function changedOperand(
   return { name, pointer: changed.of === "step" ? "/spec/steps" : `/spec/inputs/${name}` };
 }
 
-/** The approvals without which a step cannot start: when one of them fails, every step between it and this one is left out. */
-export function gatesOf(
-  spec: Pick<PipelineSpec, "steps">,
-  index: number,
-  seen: ReadonlySet<number> = new Set(),
-): Set<string> {
+/**
+ * The approvals without which a step cannot start: when one of them fails, every step between it and this one is left out. Each step is looked at
+ * once: the ways through 64 steps are more than can be counted.
+ */
+export function gatesOf(spec: Pick<PipelineSpec, "steps">, index: number): Set<string> {
+  const at = new Map(spec.steps.map((step, i) => [step.id, i]));
   const found = new Set<string>();
-  const step = spec.steps[index]!;
-  // A step for failures, or for any case, starts after a rejection too.
-  if ((step.when ?? "success") !== "success" || seen.has(index)) return found;
-  for (const need of needsOf(spec, index)) {
-    const at = spec.steps.findIndex(({ id }) => id === need);
-    if (at < 0) continue;
-    if (spec.steps[at]!.approval) found.add(need);
-    for (const gate of gatesOf(spec, at, new Set([...seen, index]))) found.add(gate);
+  const seen = new Set<number>();
+  const left = [index];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    // A step for failures, or for any case, starts after a rejection too.
+    if (seen.has(next) || (spec.steps[next]!.when ?? "success") !== "success") continue;
+    seen.add(next);
+    for (const need of needsOf(spec, next)) {
+      const where = at.get(need);
+      if (where === undefined) continue;
+      if (spec.steps[where]!.approval) found.add(need);
+      left.push(where);
+    }
   }
   return found;
 }

@@ -70,6 +70,18 @@ export async function otherInstance(
   return rows[0]?.instance;
 }
 
+/** Ends what was opened by other instances with this identity. */
+export async function endOtherInstances(
+  sql: Sql,
+  o: { account: string; worker: string; instance: string },
+): Promise<void> {
+  await sql.query("delete from sessions where account = $1 and worker = $2 and instance <> $3", [
+    o.account,
+    o.worker,
+    o.instance,
+  ]);
+}
+
 export async function tryFindSession(sql: Sql, account: string, hash: string): Promise<SessionRow | undefined> {
   const rows = await sql.query(
     `select w.*, s.instance session_instance, least(w.last_seen_at, s.last_seen_at) < outpost_now() - interval '${QUIET_SECONDS} seconds' quiet from sessions s join workers w on w.account = s.account and w.worker = s.worker
