@@ -225,6 +225,33 @@ provider "outpost" {
     expect(await h.fails("plan")).toContain("With `uid = outpost_agent.NAME.uid` Terraform waits until it is created");
   }));
 
+test("an enrolment token is revoked when the run fails too, where Terraform closes nothing", () =>
+  world(async (h, service) => {
+    const agent = { id: "prod", uid: "u", generation: 1, version: "1", createdAt: "x", spec: {}, status: {} };
+    service.store.set("agents/-/-/prod", agent);
+    h.config(`ephemeral "outpost_agent_token" "t" { agent = "prod" }
+data "outpost_agent" "none" { id = "none" }
+resource "terraform_data" "x" {
+  input = data.outpost_agent.none.uid
+  lifecycle {
+    precondition {
+      condition     = ephemeral.outpost_agent_token.t.token != ""
+      error_message = "no token"
+    }
+  }
+}
+`);
+    const revoked = new Promise<void>((resolve) => {
+      service.intercept = ({ method, url }) => {
+        if (method === "DELETE" && url?.startsWith("/v1/agents/prod/tokens/t1")) resolve();
+        return false;
+      };
+    });
+    await h.fails("plan");
+    expect(service.requests).toContain("POST /v1/agents/prod/tokens");
+    await revoked;
+  }));
+
 test.each([
   [
     "source",

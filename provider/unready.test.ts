@@ -64,6 +64,40 @@ test("an interrupt while a creation waits leaves an object that the next apply k
   }
 });
 
+test("an object whose replacement before its deletion was interrupted is not deleted by the next plan", async () => {
+  const service = await createService();
+  const h = await createHarness(
+    createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }),
+    {},
+    "outpost",
+  );
+  try {
+    await h.apply(hcl(`adopt = true\n  ${SHORT}\n  lifecycle { create_before_destroy = true }`));
+    const { uid } = service.store.get("applications/-/-/web")!;
+    await h.must("apply", "-auto-approve", "-replace=outpost_application.a");
+    expect([await h.plan(), service.store.get("applications/-/-/web")!.uid]).toEqual([[], uid]);
+    const waiting = new Promise<void>((seen) => {
+      service.onPut = (stored) => {
+        Object.assign(stored.status, { health: { status: "Progressing" } });
+        seen();
+      };
+    });
+    const run = h.start("apply", "-auto-approve", "-no-color", "-replace=outpost_application.a");
+    await waiting;
+    run.interrupt();
+    await run.result;
+    // What was there before is now a deposed object, with the same uid.
+    expect(await h.fails("apply", "-auto-approve")).toContain("This plan deletes application web and keeps it too");
+    expect(service.store.get("applications/-/-/web")!.uid).toBe(uid);
+    await h.must("state", "rm", "outpost_application.a");
+    await h.must("import", "outpost_application.a", "web");
+    expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
+  } finally {
+    await h.close();
+    await service.close();
+  }
+});
+
 const NOT_READY: [what: string, status: object, reason: RegExp][] = [
   [
     "is Degraded",
@@ -138,6 +172,26 @@ test.each(NOT_READY)(
     });
   },
 );
+
+test("an object that was taken over and cannot become ready is never planned for deletion", async () => {
+  const status = {
+    sync: { status: "Unknown" },
+    health: { status: "Healthy" },
+    conditions: [{ type: "ComparisonError", status: "True", reason: "RevisionNotFound", message: "there is no `v2`" }],
+  };
+  await withStatus(status, async (h, service) => {
+    const running = { id: "web", uid: "running", generation: 4, version: "9", spec: { agent: "prod" }, status: {} };
+    service.store.set("applications/-/-/web", running);
+    const adopting = hcl(`adopt = true\n${SHORT}`);
+    h.config(adopting);
+    const first = await h.must("apply", "-auto-approve", "-no-color");
+    expect(first.stdout.replace(/\s+/g, " ")).toMatch(/taken over, and not ready yet .*there is no `v2`/);
+    expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
+    expect(await h.fails("apply", "-auto-approve")).toContain("there is no `v2`");
+    expect(service.requests.filter((r) => r.startsWith("DELETE"))).toEqual([]);
+    expect(service.store.get("applications/-/-/web")!.uid).toBe("running");
+  });
+});
 
 test.each([
   ...NOT_READY.map(([what, status]) => [what, status, "It is \\w+ and (Degraded|Missing)\\."] as const),

@@ -53,6 +53,8 @@ export interface Resource<Client = unknown> {
   validate?(config: ValueMap, diagnostics: Diagnostics): void | Promise<void>;
   /** Changes the plan that follows from the schema. */
   plan?(change: PlannedChange, context: ResourceContext<Client>): ValueMap | Promise<ValueMap>;
+  /** Looks at a planned deletion. */
+  planDelete?(prior: ValueMap, context: ResourceContext<Client>): void | Promise<void>;
   create(change: PlannedChange, context: ApplyContext<Client>): Promise<Value>;
   /** Null means that the object is gone. */
   read(state: ValueMap, context: ResourceContext<Client>): Promise<Value>;

@@ -63,7 +63,7 @@ export function createProviderServer(options: ServerOptions): {
     options.onOpen?.();
     http2.on("close", () => {
       session.stop("Terraform has closed the connection");
-      options.onClose?.();
+      void session.closeLeft().finally(() => options.onClose?.());
     });
   });
   server.on("stream", (stream, headers) => {
@@ -81,6 +81,7 @@ function route(path: string, session: Session, options: ServerOptions): Unary | 
   if (name === "StreamStdio" || name === "StartStream") return "open";
   if (name !== "Shutdown") return undefined;
   return async () => {
+    await session.closeLeft();
     // Without the polite end each process costs Terraform two seconds. The answer may leave first.
     setImmediate(() => options.onShutdown?.());
     return Buffer.alloc(0);

@@ -13,6 +13,9 @@ import {
   type Resource,
 } from "./provider.ts";
 
+/** How long closing what is left may take: Terraform kills a provider two seconds after it asked it to end. */
+const CLOSE_MS = 1_500;
+
 /** One connection of Terraform: one configured instance of the provider. Aliases never share anything. */
 export class Session {
   readonly provider: Provider;
@@ -21,6 +24,8 @@ export class Session {
   #config: ValueMap | undefined;
   #terraformVersion = "";
   #client: Promise<unknown> | undefined;
+  readonly #leases = new Map<string, (signal: AbortSignal) => Promise<void>>();
+  #closing: Promise<void> | undefined;
 
   constructor(provider: Provider, log: Log) {
     this.provider = provider;
@@ -31,6 +36,24 @@ export class Session {
   }
   stop(why: string): void {
     this.#stop.abort(new Error(why));
+  }
+  /** Notes an ephemeral object that has to be closed. */
+  opened(lease: string, close: (signal: AbortSignal) => Promise<void>): void {
+    this.#leases.set(lease, close);
+  }
+  closed(lease: string): void {
+    this.#leases.delete(lease);
+  }
+  /** Closes what is still open. After a failure or Ctrl-C Terraform ends without closing anything. */
+  closeLeft(): Promise<void> {
+    this.#closing ??= (async () => {
+      const signal = AbortSignal.timeout(CLOSE_MS);
+      const left = [...this.#leases.values()].map((close) => close(signal));
+      const ended = await Promise.allSettled(left);
+      for (const one of ended)
+        if (one.status === "rejected") this.log("warn", `something was left open: ${reason(one.reason)}`);
+    })();
+    return this.#closing;
   }
   configure(config: ValueMap, terraformVersion: string): void {
     this.#config = config;

@@ -6,7 +6,7 @@ import { pipeline } from "../generated/pipeline.ts";
 import { Diagnostics } from "../schema/diagnostics.ts";
 import { blank } from "../schema/plan.ts";
 import { print } from "../value/path.ts";
-import { Unknown, type ValueMap } from "../value/value.ts";
+import { Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { createResource } from "./crud/resource.ts";
 import { appProject } from "./nouns/app-project.ts";
 import { application } from "./nouns/application.ts";
@@ -72,6 +72,25 @@ test("values that are unknown at plan time are left to the service", async () =>
   expect((await validate("applications", new Map(config).set("sync_policy", new Unknown()))).list).toEqual([]);
 });
 
+test("kinds of a source of which all but one may become null are left to the service", async () => {
+  const config = configOf("applications", {});
+  const source = config.get("source") as ValueMap;
+  const unset = new Unknown();
+  const plugin = new Map<string, unknown>([["name", "p"]]);
+  const parameters = [
+    new Map([
+      ["name", "n"],
+      ["string", unset],
+      ["array", unset],
+      ["map", null],
+    ] as never),
+  ];
+  const of = (more: object) =>
+    validate("applications", new Map(config).set("source", new Map([...source, ...Object.entries(more)])));
+  expect((await of({ helm: unset, kustomize: unset })).list).toEqual([]);
+  expect((await of({ plugin: plugin.set("parameters", parameters) })).list).toEqual([]);
+});
+
 test("a number that JSON cannot hold is left to the schema, which says where it is", async () => {
   for (const text of ['{"a":1E400}', '{"a":9007199254740993}', '{"a":0.3333333333333333333333333333}']) {
     const config = configOf("applications", {
@@ -109,3 +128,11 @@ test.each([
     ]);
   },
 );
+
+test("templates of a language that is not known yet are left to the service", async () => {
+  const config = configOf("applicationsets", {}).set("template", '{"metadata":{"name":"{{name}}-x"},"spec":{}}');
+  const of = async (go: Value) => (await validate("applicationsets", new Map(config).set("go_template", go))).list;
+  expect(await of(true)).toMatchObject([{ detail: expect.stringContaining("no template function `name`") }]);
+  expect(await of(false)).toEqual([]);
+  expect(await of(new Unknown())).toEqual([]);
+});

@@ -19,6 +19,8 @@ export async function checkForms(
 ): Promise<void> {
   // Steps and inputs name each other, so that one that is not known yet may be any of them.
   if (collection === "pipelines" && !["steps", "inputs"].every((name) => whollyKnown(config.get(name) ?? null))) return;
+  // It says in which language the templates are.
+  if (collection === "applicationsets" && config.get("go_template") instanceof Unknown) return;
   const spec = toSpec(attributes, known(attributes, config));
   // A script of its own: see `build.mjs`.
   if (hasForms(collection))

@@ -1,9 +1,9 @@
 import type { Client } from "../client/client.ts";
-import { DESTROYS, type PrivateState, type ResourceContext } from "../protocol/provider.ts";
+import { DESTROYS, NotKnownYet, type PrivateState, type ResourceContext } from "../protocol/provider.ts";
 import { isMove } from "../schema/plan.ts";
 import { stringField, unknown, type ValueMap } from "../value/value.ts";
 import type { Noun } from "./noun.ts";
-import { placeOf, printPlace } from "./scope.ts";
+import { placeOf, printPlace, printStored } from "./scope.ts";
 
 /** In the private data of a creation, and so of the delete that comes with it. */
 const CREATES = "creates";
@@ -58,3 +58,35 @@ export function noteAdopted(client: Client, uid: string): void {
 /** Whether the same run took the object over: `create_before_destroy` with the same id must not delete what it has just taken. */
 export const wasAdopted = (client: Client, state: ValueMap): boolean =>
   adopted.get(client)?.has(stringField(state, "uid") ?? "") === true;
+
+const plans = new WeakMap<Client, { stays: Set<string>; goes: Set<string> }>();
+
+/**
+ * Refuses a plan that deletes an object and keeps the very same one: it is in the state twice, because a `create_before_destroy` with
+ * `adopt` ended halfway, or because another resource took it over. Whichever is planned second sees it.
+ */
+export async function checkTwice(
+  noun: Noun,
+  prior: ValueMap,
+  fate: "stays" | "goes",
+  context: ResourceContext<Client>,
+): Promise<void> {
+  const uid = stringField(prior, "uid");
+  if (uid === undefined) return;
+  let client: Client;
+  try {
+    client = await context.client();
+  } catch (error) {
+    if (error instanceof NotKnownYet) return;
+    throw error;
+  }
+  const seen = plans.get(client) ?? { stays: new Set(), goes: new Set() };
+  plans.set(client, seen);
+  seen[fate].add(uid);
+  if (!seen[fate === "goes" ? "stays" : "goes"].has(uid)) return;
+  const place = placeOf(noun, prior);
+  context.diagnostics.error(
+    "One object is in the state twice",
+    `This plan deletes ${printStored(noun, place)} and keeps it too: both have the uid ${uid}, so that the deletion would delete what is kept. Take it out of the state (\`terraform state rm\`), with its deposed objects, and import it again as \`${printPlace(place)}\`.`,
+  );
+}

@@ -9,14 +9,15 @@ const UNREADY = "unready";
 /**
  * Terraform destroys and makes again whatever a failed creation leaves. An object that was created and is not ready yet must not be destroyed: a
  * slow roll-out must not end with the deletion of what it has deployed. So its creation succeeds with a warning and this mark, and the next
- * apply waits again; that is an update, whose failure destroys nothing.
+ * apply waits again; that is an update, whose failure destroys nothing. An object
+ * that was taken over (`taken`) has deployed something before, whatever keeps it from being ready now.
  */
-export function noteUnready(context: ApplyContext<Client>, action: string, waited: Waited): boolean {
-  if (waited.kind === "done" || (waited.kind === "failed" && !waited.deployed)) return false;
+export function noteUnready(context: ApplyContext<Client>, action: string, waited: Waited, taken: boolean): boolean {
+  if (waited.kind === "done" || (waited.kind === "failed" && !waited.deployed && !taken)) return false;
   context.private.set(UNREADY, true);
   const why = waited.kind === "problem" ? waited.problem.detail : waited.reason;
   context.diagnostics.warning(
-    `${action}: created, and not ready yet`,
+    `${action}: ${taken ? "taken over" : "created"}, and not ready yet`,
     `The last reason was: ${why}. The object stays as it is, and the next apply waits for it again. Give it longer with \`timeouts\`, or look into the reason.`,
   );
   return true;

@@ -72,5 +72,5 @@ export async function create(
   }
   if (taken) noteAdopted(client, reply.body.uid);
   else ways.replaced?.(client, place);
-  return settle(kind, { client, stored: reply.body, planned, limit, action, created: true }, context);
+  return settle(kind, { client, stored: reply.body, planned, limit, action, created: true, taken }, context);
 }

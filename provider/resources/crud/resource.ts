@@ -12,7 +12,7 @@ import type { Noun } from "../noun.ts";
 import { checkReferences } from "../references/check.ts";
 import { warnOfLeftBehind } from "../references/left-behind.ts";
 import { noSuch } from "../references/missing.ts";
-import { planIdentity } from "../replace.ts";
+import { checkTwice, planIdentity } from "../replace.ts";
 import { importFault, importForm, parseImportId, placeOf, printNoun, printStored } from "../scope.ts";
 import { noteReady, planWait } from "../unready.ts";
 import { Watch } from "../written/warn.ts";
@@ -34,6 +34,7 @@ export function createResource(noun: Noun, ways: ResourceHooks = {}): Resource<C
     schema: noun.schema,
     validate: (config, diagnostics) => validate(kind, config, diagnostics),
     plan: (change, context) => plan(kind, change, context),
+    planDelete: (prior, context) => checkTwice(noun, prior, "goes", context),
     create: (change, context) => create(kind, change, context),
     update: (change, context) => update(kind, change, context),
     delete: (state, context) => remove(kind, state, context),
@@ -59,6 +60,7 @@ async function plan(
   context: ResourceContext<Client>,
 ) {
   const { prior } = change;
+  if (prior) await checkTwice(noun, prior, "stays", context);
   // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
   if (prior === null) await checkKey(context);
   if (hasCredentials) checkKeptCredentials(noun, spec, change, context.diagnostics);

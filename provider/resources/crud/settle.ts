@@ -17,12 +17,14 @@ interface Written {
   /** The action, for messages. */
   readonly action: string;
   readonly created: boolean;
+  /** The creation took over an object that was there, with all that it has deployed. */
+  readonly taken?: boolean;
 }
 
 /** Waits if the user wants it; the state is what there is in any case. */
 export async function settle(kind: ResourceKind, written: Written, context: ApplyContext<Client>): Promise<Value> {
   const { noun, ways, attributes } = kind;
-  const { client, stored, planned, limit, action, created } = written;
+  const { client, stored, planned, limit, action, created, taken = false } = written;
   const after = (found: Stored) => kept(stateOf(kind, found, planned), planned);
   context.checkpoint(after(stored));
   if (!ways.judge || planned.get("wait") !== true) return after(stored);
@@ -32,7 +34,7 @@ export async function settle(kind: ResourceKind, written: Written, context: Appl
     ? await waitForCreated(client, place, judge, limit, context, stored)
     : await waitFor(client, place, judge, limit, context.log, stored);
   if (waited.kind === "done") forgetUnready(context.private);
-  else if (!created || !noteUnready(context, action, waited))
+  else if (!created || !noteUnready(context, action, waited, taken))
     reportWait(context.diagnostics, action, waited, attributes);
   return after(waited.stored ?? stored);
 }

@@ -30,7 +30,7 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
 function validateSource(source: Value, path: Path, diagnostics: Diagnostics): void {
   if (!isMap(source)) return;
   exactlyOne(source, ["repository", "repo_url"], path, diagnostics);
-  const kinds = ["directory", "helm", "kustomize", "plugin"].filter((name) => field(source, name) !== null);
+  const kinds = ["directory", "helm", "kustomize", "plugin"].filter((name) => known(source, name));
   if (kinds.length > 1)
     diagnostics.error(
       "Two kinds of source",
@@ -55,15 +55,16 @@ function exactlyOne(value: ValueMap, names: readonly [string, string], path: Pat
     diagnostics.error("Two sources", `Give exactly one of ${both}.`, attr(path, names[1]));
 }
 
-/** Exactly one form of a parameter of a plugin. */
+/** Exactly one form of a parameter of a plugin. A value that is not known yet may become null, and so may be the one or none. */
 function validatePlugin(plugin: Value, path: Path, diagnostics: Diagnostics): void {
   const parameters = field(plugin, "parameters");
   if (!Array.isArray(parameters)) return;
   for (const [i, one] of parameters.entries()) {
-    const forms = ["string", "array", "map"].filter((name) => field(one, name) !== null);
-    if (isMap(one) && forms.length !== 1)
+    const forms = ["string", "array", "map"];
+    const none = !forms.some((name) => given(one, name));
+    if (isMap(one) && (none || forms.filter((name) => known(one, name)).length > 1))
       diagnostics.error(
-        forms.length === 0 ? "A parameter without a value" : "Two values of one parameter",
+        none ? "A parameter without a value" : "Two values of one parameter",
         "Give exactly one of `string`, `array` and `map`.",
         index(attr(path, "parameters"), i),
       );

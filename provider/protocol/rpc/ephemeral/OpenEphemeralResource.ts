@@ -1,3 +1,4 @@
+import { Diagnostics } from "../../../schema/diagnostics.ts";
 import { guardState } from "../../../schema/guard.ts";
 import { objectOf } from "../../../schema/type.ts";
 import type { Json } from "../../../value/json.ts";
@@ -12,6 +13,11 @@ export const OpenEphemeralResource: Handler<"OpenEphemeralResource"> = async (se
   if (!opened || diagnostics.failed) return {};
   guardState(request.type_name!, part.schema, opened.result, diagnostics);
   if (diagnostics.failed) return {};
+  const lease = opened.private;
+  if (part.close && lease !== undefined)
+    session.opened(JSON.stringify(lease), (signal) =>
+      part.close!(lease, { ...session.context(new Diagnostics()), signal }),
+    );
   return { result: messageOf(type, opened.result), ...leaseOf(opened.private, opened.renewAt) };
 };
 

@@ -12,6 +12,13 @@ export const PlanResourceChange: Handler<"PlanResourceChange"> = async (session,
   const { attributes } = resource.schema;
   const type = objectOf(attributes);
   if (valueIn(type, request.proposed_new_state) === null) {
+    const gone = valueIn(type, request.prior_state);
+    if (isMap(gone) && resource.planDelete)
+      await resource.planDelete(gone, {
+        ...session.context(diagnostics),
+        private: privateOf(request.prior_private),
+      });
+    if (diagnostics.failed) return {};
     // The delete of a replacement comes without this mark: Terraform plans it as the creation that follows.
     return {
       planned_state: messageOf(type, null),
