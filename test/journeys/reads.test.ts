@@ -112,7 +112,7 @@ describe("an application that is synced by hand", () => {
     expect(history.status.history!.map(({ cause }) => cause)).toEqual(["Manual", "Manual", "Rollback"]);
     const unknown = await w.cli("app", "rollback", "reads", "9");
     expect([unknown.exit, unknown.err]).toEqual([
-      1,
+      2,
       expect.stringContaining("The history has no entry 9. It has 0, 1, 2."),
     ]);
     const { out } = await w.cli("app", "revision", "reads");
