@@ -76,7 +76,7 @@ test("terraform apply declares the pipeline, a run of it asks and publishes what
   expect((await outpost("task", "logs", ended.steps[5]!.task!)).stdout).toContain("release 1.2.0: Succeeded");
   await outpost("pipeline", "run", "release", "--input", "version=1.2.1", "--input", "approve=no", "--wait");
   await expect(outpost("pipeline", "run", "release", "--input", "version=one")).rejects.toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("must fit"),
   });
 
