@@ -20,7 +20,7 @@ export function isJsonTooDeep(text: string, most = MAX_NESTING): boolean {
   return false;
 }
 
-/** `JSON.parse` for a text of somebody else. What is nested too deeply is refused as a syntax error is, by an exception. */
+/** `JSON.parse` for a text from outside. Too deep nesting throws, as a syntax error does. */
 export function readJson(text: string): unknown {
   if (isJsonTooDeep(text)) throw new SyntaxError(TOO_DEEP);
   return JSON.parse(text);

@@ -55,7 +55,7 @@ function checked(document: Document.Parsed): Document.Parsed {
   return document;
 }
 
-/** `parseDocument` for a text of somebody else; what is nested too deeply is one of its errors. */
+/** `parseDocument` for a text from outside; too deep nesting is one of its errors. */
 export const readDocument = (text: string, options?: Options): Document.Parsed =>
   isYamlTooDeep(text) ? refused() : checked(parseDocument(text, options));
 

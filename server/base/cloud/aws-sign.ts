@@ -22,7 +22,7 @@ export async function awsSigned(
   return rest;
 }
 
-/** An address that is good for whoever has it, for some seconds: a GET whose signature stands in the query. */
+/** An address that any holder can use, for some seconds: a GET whose signature stands in the query. */
 export async function awsPresigned(
   keys: AwsCredentials,
   place: AwsPlace,

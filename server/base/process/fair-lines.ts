@@ -5,7 +5,7 @@ interface Line<T> {
   running: number;
 }
 
-// Who has asked for nothing for so long is not waited for.
+// A caller without a request for so long loses its turn.
 const KNOWN_MS = 600_000;
 // Of several, one may have three times as many places as are free: alone three of four, and n together leave one of 3n + 1.
 const SHARE = 3;

@@ -49,7 +49,7 @@ export async function firstLookAtSet(ask: SetsAsk, set: ApplicationSet): Promise
         access: (url, project, tenant) => lookAccess(deps, url, project, tenant),
         integrity: (url, project) => lookIntegrity(deps, url, project),
         tenant: tenantOf(set),
-        // As in the controller: who may make sets elsewhere may have no host called.
+        // As in the controller: sets in other namespaces must not have hosts called.
         allowedProviders: providers ?? (namespace === deps.namespace ? undefined : []),
         clusters: () => clusters,
       }),
